@@ -67,6 +67,7 @@ pub(crate) fn shell(data: &[u8]) {
     }
     drop(scan(&pieces));
     drop(assemble(&pieces, &|hole| format!("RECIPE_VAR_{hole}")));
+    drop(recipe::shell::syntax::parse(&text.replace('\0', "{{x}}")));
 }
 
 /// Looks for JSON in a text.

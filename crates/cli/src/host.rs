@@ -22,9 +22,16 @@ use crate::{
 
 /// The failure because of an unusable setting.
 pub(crate) fn unusable(error: &SettingError) -> Failure {
-    let failure = Failure::new(Exit::BadArguments, clean(&error.to_string()));
+    let exit = match error {
+        SettingError::ReviewAgent(_) => Exit::Invalid,
+        _ => Exit::BadArguments,
+    };
+    let failure = Failure::new(exit, clean(&error.to_string()));
     match error {
         SettingError::Configuration { .. } => failure,
+        SettingError::ReviewAgent(_) => {
+            failure.hint("name another agent program, or leave out `--review-agent`")
+        }
         SettingError::StepTimeout(_) => failure.hint(
             "set it to a number such as 600, or to 0 for no timeout; `--step-timeout SECONDS` overrides it",
         ),

@@ -4,12 +4,12 @@ use testkit::TestEnv;
 
 /// A world whose repair agent fixes the broken command in this file.
 fn world(file: &str) -> TestEnv {
-    let repair = format!("sed -i 's/git frobnicate/git --version/' {file}");
+    let repair = format!("sed -i 's/git verzion/git version/' {file}");
     TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &repair)
 }
 
 const BROKEN: &str =
-    "# mine\nname: r\nsteps:\n  - {id: a, command: echo a}\n  - {id: b, command: git frobnicate}\n";
+    "# mine\nname: r\nsteps:\n  - {id: a, command: echo a}\n  - {id: b, command: git verzion}\n";
 
 #[test]
 fn a_fixed_run_reports_the_rewritten_fields() {
@@ -56,7 +56,7 @@ fn a_run_without_repair_does_not_mention_auto_fix() {
 
 #[test]
 fn a_repair_agent_that_is_named_and_missing_stops_the_run_before_it_begins() {
-    let recipe = "name: r\nsteps: [{id: a, command: 'touch ran; git frobnicate'}]\n";
+    let recipe = "name: r\nsteps: [{id: a, command: 'touch ran; git verzion'}]\n";
     let env = world("r.yaml").file("r.yaml", recipe);
     let named = ["--auto-fix", "--repair-agent", "no-such-agent"];
     let output = env.run(["r.yaml", "--output-format", "json"].iter().chain(&named).copied());
@@ -97,7 +97,7 @@ fn a_read_only_recipe_is_found_before_the_agent_is_asked() {
 
 #[test]
 fn an_unwritable_repair_waits_for_a_person() {
-    let repaired = BROKEN.replace("git frobnicate", "git --version");
+    let repaired = BROKEN.replace("git verzion", "git version");
     let agent = format!("chattr +i r.yaml\ncat <<'END'\n```yaml\n{repaired}```\nEND");
     let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &agent).file("r.yaml", BROKEN);
     if !(lock(&env, "+") && lock(&env, "-")) {

@@ -14,11 +14,11 @@ steps:
   - {id: one, command: echo one >> ledger}
   - {id: two, command: echo two >> ledger}
   - {id: three, command: echo three >> ledger}
-  - {id: check, command: 'grep --no-such-option x ledger'}
+  - {id: check, command: 'grep --quite one ledger'}
 ";
 
 fn fixed() -> String {
-    CHILD.replace("--no-such-option x", "-q one")
+    CHILD.replace("--quite", "--quiet")
 }
 
 /// A world with these two recipes and an agent that runs this script.
@@ -46,13 +46,13 @@ fn ledger(env: &TestEnv) -> String {
 
 #[test]
 fn the_recipe_of_the_failed_step_is_repaired() {
-    let in_place = "sed -i 's/--no-such-option x/-q one/' recipes/child.yaml; echo done".to_owned();
+    let in_place = "sed -i 's/--quite/--quiet/' recipes/child.yaml; echo done".to_owned();
     for script in [answers(&fixed()), in_place] {
         let env = world(&script);
         let output = fix(&env);
         assert_eq!(output.code, 0, "{}", output.all());
         let asked = env.read("~/asked-1");
-        assert!(asked.contains("recipes/child.yaml") && asked.contains("--no-such-option"), "{asked}");
+        assert!(asked.contains("recipes/child.yaml") && asked.contains("--quite"), "{asked}");
         assert!(!asked.contains("echo after"), "it is not about the parent: {asked}");
         assert_eq!(
             (env.read("recipes/parent.yaml"), env.read("recipes/child.yaml")),
@@ -169,7 +169,7 @@ fn an_inner_run_reports_its_inherited_budget() {
 
 const BASE: &str = "name: base
 steps:
-  - {id: a, command: git frobnicate}
+  - {id: a, command: git verzion}
   - {id: b, command: echo b >> ledger}
 ";
 const HEIR: &str = "name: heir
@@ -190,8 +190,8 @@ fn fix_heir(env: &TestEnv) -> Output {
 
 #[test]
 fn a_step_of_an_extended_recipe_is_repaired_in_the_one_that_extends_it() {
-    let overrides = HEIR.replace("steps:\n", "steps:\n  - {id: a, command: git --version}\n");
-    let composed = "name: heir\nsteps:\n  - {id: a, command: git --version}\n  - {id: b, command: echo b >> ledger}\n  \
+    let overrides = HEIR.replace("steps:\n", "steps:\n  - {id: a, command: git version}\n");
+    let composed = "name: heir\nsteps:\n  - {id: a, command: git version}\n  - {id: b, command: echo b >> ledger}\n  \
                     - {id: c, command: echo c >> ledger}\n";
     for answer in [overrides.as_str(), composed] {
         let env = heirs(&answers(answer), HEIR);
@@ -203,24 +203,24 @@ fn a_step_of_an_extended_recipe_is_repaired_in_the_one_that_extends_it() {
         );
         assert_eq!(ledger(&env), "b c");
         let asked = env.read("~/asked-1");
-        assert!(asked.contains("git frobnicate") && asked.contains("extends: base"), "{asked}");
+        assert!(asked.contains("git verzion") && asked.contains("extends: base"), "{asked}");
         assert!(asked.contains("The failed step is defined in recipes/base.yaml"), "{asked}");
     }
 }
 
 #[test]
 fn an_extended_recipe_does_not_take_the_place_of_the_one_that_extends_it() {
-    let base = BASE.replace("frobnicate", "--version");
+    let base = BASE.replace("verzion", "version");
     let nameless =
-        HEIR.replace("name: heir\n", "").replace("steps:\n", "steps:\n  - {id: a, command: git --version}\n");
-    let without_own = "name: heir\nextends: base\nsteps:\n  - {id: a, command: git --version}\n";
+        HEIR.replace("name: heir\n", "").replace("steps:\n", "steps:\n  - {id: a, command: git version}\n");
+    let without_own = "name: heir\nextends: base\nsteps:\n  - {id: a, command: git version}\n";
     let without_parent =
-        "name: heir\nsteps:\n  - {id: a, command: git --version}\n  - {id: c, command: echo c >> ledger}\n";
+        "name: heir\nsteps:\n  - {id: a, command: git version}\n  - {id: c, command: echo c >> ledger}\n";
     for (answer, expected) in [
-        (base.as_str(), vec!["name_changed", "step_lost"]),
+        (base.as_str(), vec!["name_changed", "step_lost", "check_removed"]),
         (nameless.as_str(), vec!["name_changed"]),
-        (without_own, vec!["step_lost"]),
-        (without_parent, vec!["step_lost"]),
+        (without_own, vec!["step_lost", "check_removed"]),
+        (without_parent, vec!["step_lost", "check_removed"]),
     ] {
         let env = heirs(&answers(answer), HEIR);
         let output = fix_heir(&env);
@@ -243,9 +243,8 @@ fn an_extended_recipe_does_not_take_the_place_of_the_one_that_extends_it() {
 #[test]
 fn an_own_step_of_an_extending_recipe_is_named_as_its_own() {
     let base = "name: base\nsteps:\n  - {id: b, command: echo b >> ledger}\n";
-    let heir = HEIR.replace("echo c >> ledger", "git frobnicate");
-    let env =
-        heirs(&answers(&heir.replace("frobnicate", "--version")), &heir).file("recipes/base.yaml", base);
+    let heir = HEIR.replace("echo c >> ledger", "git verzion");
+    let env = heirs(&answers(&heir.replace("verzion", "version")), &heir).file("recipes/base.yaml", base);
     assert_eq!(fix_heir(&env).code, 0);
     let asked = env.read("~/asked-1");
     assert!(asked.contains("defined in the recipe file itself") && asked.contains("echo b"), "{asked}");

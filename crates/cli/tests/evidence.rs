@@ -372,14 +372,14 @@ fn a_failed_hook_is_kept_and_always_reported() {
 
 #[test]
 fn the_repair_agent_is_among_the_processes_that_were_started() {
-    let repaired = "name: r\nsteps: [{id: a, command: git --version}]\n";
+    let repaired = "name: r\nsteps: [{id: a, command: git version}]\n";
     let env =
         TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), &format!("cat <<'EOF'\n{repaired}EOF"))
-            .file("r.yaml", repaired.replace("--version", "frobnicate"));
+            .file("r.yaml", repaired.replace("version", "verzion"));
     let output = env.run(["r.yaml", "--auto-fix", "--output-format", "json"]);
     assert_eq!(output.code, 0, "{}", output.all());
     let lines = started(&show(&env));
     assert_eq!(lines.len(), 3, "{lines:?}");
     assert!(lines[1].starts_with("repair repair: "), "{lines:?}");
-    assert_eq!((&*lines[0], &*lines[2]), ("a -: git frobnicate", "a -: git --version"));
+    assert_eq!((&*lines[0], &*lines[2]), ("a -: git verzion", "a -: git version"));
 }

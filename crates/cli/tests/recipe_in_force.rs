@@ -7,10 +7,7 @@ use testkit::{Output, TestEnv};
 
 /// A world with an agent program that repairs a recipe whose check cannot work.
 fn world() -> TestEnv {
-    TestEnv::scripted(
-        env!("CARGO_BIN_EXE_recipe-runner-rs"),
-        "sed -i 's/git frobnicate/git --version/' r.yaml",
-    )
+    TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "sed -i 's/git verzion/git version/' r.yaml")
 }
 
 /// A recipe whose check is this command.
@@ -18,7 +15,7 @@ fn recipe(check: &str) -> String {
     format!("name: r\nsteps:\n  - {{id: a, command: echo a}}\n  - {{id: b, command: '{check}'}}\n")
 }
 
-const BROKEN: &str = "git frobnicate";
+const BROKEN: &str = "git verzion";
 
 /// Runs the program in a directory.
 fn at(env: &TestEnv, dir: &str, command: &str) -> Output {
@@ -69,7 +66,7 @@ fn evidence_is_about_a_repaired_recipe() {
     let env = world().file("r.yaml", recipe(BROKEN));
     let output = env.run(["r.yaml", "--auto-fix"]);
     assert_eq!(output.code, 0, "{}", output.all());
-    assert!(env.read("r.yaml").contains("git --version"));
+    assert!(env.read("r.yaml").contains("git version"));
     check_evidence(&env, "r.yaml");
 }
 
@@ -77,7 +74,7 @@ fn evidence_is_about_a_repaired_recipe() {
 fn a_repair_after_a_resume_is_one_of_the_recipe_in_force() {
     let env = TestEnv::scripted(
         env!("CARGO_BIN_EXE_recipe-runner-rs"),
-        "sed -i 's/git frobnicate/git --version/' e.yaml r.yaml",
+        "sed -i 's/git verzion/git version/' e.yaml r.yaml",
     );
     let env = env.file("r.yaml", recipe("exit 4")).file("e.yaml", recipe(BROKEN));
     assert_eq!(env.run(["r.yaml"]).code, 1);
@@ -117,7 +114,7 @@ fn printed(output: &Output) -> String {
 
 #[test]
 fn printed_commands_name_the_recipe_in_force_from_anywhere() {
-    let env = world().file("sub/r.yaml", recipe(BROKEN)).file("sub/e.yaml", recipe("git frobnicate again"));
+    let env = world().file("sub/r.yaml", recipe(BROKEN)).file("sub/e.yaml", recipe("git verzion again"));
     let first = env.run(["sub/r.yaml"]);
     let wanted = |file: &str| format!(" --recipe {}", path(&env, file));
     assert!(printed(&first).ends_with(&wanted("sub/r.yaml")), "{}", first.all());
@@ -136,7 +133,7 @@ fn printed_commands_name_the_recipe_in_force_from_anywhere() {
         let typed = line.replacen("recipe-runner-rs ", "", 1);
         assert_eq!(at(&env, "else", &format!("{typed} --plan")).code, 0, "{line}");
     }
-    env.write("sub/e.yaml", recipe("git frobnicate anew"));
+    env.write("sub/e.yaml", recipe("git verzion anew"));
     let output = at(&env, "else", "resume last");
     assert!(
         output
@@ -149,7 +146,7 @@ fn printed_commands_name_the_recipe_in_force_from_anywhere() {
 
 #[test]
 fn a_journal_without_recipes_in_its_resumes_opens_as_before() {
-    let env = world().file("r.yaml", recipe(BROKEN)).file("e.yaml", recipe("git frobnicate again"));
+    let env = world().file("r.yaml", recipe(BROKEN)).file("e.yaml", recipe("git verzion again"));
     assert_eq!(env.run(["r.yaml"]).code, 1);
     assert_eq!(env.run(["resume", "last", "--recipe", "e.yaml"]).code, 1);
     let journal = env.run_dir().join("events.jsonl");

@@ -235,13 +235,13 @@ steps:
   - {id: one, command: echo one >> ledger}
   - {id: two, command: echo two >> ledger}
   - {id: three, command: echo three >> ledger}
-  - {id: check, command: 'grep --no-such-option x ledger'}
+  - {id: check, command: 'grep --quite three ledger'}
   - {id: ship, command: echo shipped >> ledger, effects: [deploy]}
 ";
 
 #[test]
 fn a_repair_of_the_recipe_is_taken_if_it_makes_nothing_weaker() {
-    let fixed = BROKEN.replace("grep --no-such-option x ledger", "grep -q three ledger");
+    let fixed = BROKEN.replace("grep --quite three ledger", "grep --quiet three ledger");
     let env = world(&format!("cat <<'EOF'\n```yaml\n{fixed}```\nEOF")).file("r.yaml", BROKEN);
     let output = json(&env, &["r.yaml", "--auto-fix"]);
     let result = output.json();
@@ -272,7 +272,7 @@ fn a_stub_is_refused_with_reasons_and_the_recipe_stays() {
 
 #[test]
 fn a_repair_that_touches_other_files_is_refused_and_undone() {
-    let fixed = BROKEN.replace("grep --no-such-option x ledger", "grep -q three ledger");
+    let fixed = BROKEN.replace("grep --quite three ledger", "grep --quiet three ledger");
     let env = world(&format!("echo evil > ledger; echo new > other\ncat <<'EOF'\n{fixed}EOF"))
         .file("r.yaml", BROKEN);
     let output = json(&env, &["r.yaml", "--auto-fix"]);
@@ -382,7 +382,7 @@ fn a_step_that_needs_a_person_stops_the_run() {
 #[test]
 fn repairs_that_change_nothing_or_get_around_a_check_are_refused() {
     let hooked = BROKEN.replace("name: r\n", "name: r\nhooks: {pre_step: echo x >> ledger}\n");
-    let path = BROKEN.replace("x ledger'}", "x ledger', env: {PATH: ./fake}}");
+    let path = BROKEN.replace("three ledger'}", "three ledger', env: {PATH: ./fake}}");
     for (code, answer) in
         [("unchanged", BROKEN.to_owned()), ("hooks_changed", hooked), ("environment_changed", path)]
     {

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use runtime::requests::RequestOptions;
+use runtime::requests::{Questions, RepairReview, RequestOptions};
 
 use crate::environment::Environment;
 
@@ -136,6 +136,12 @@ pub(crate) struct RunOptions {
     /// Agent program that repairs recipes; by default that of the run
     #[arg(long, value_name = "NAME")]
     pub(crate) repair_agent: Option<String>,
+    /// Another agent program that decides where no rule decides about a repair
+    #[arg(long, value_name = "NAME")]
+    pub(crate) review_agent: Option<String>,
+    /// What happens to a repair that neither a rule nor a review decides: `ask` if left out
+    #[arg(long, value_name = "MODE")]
+    pub(crate) accept_repairs: Option<RepairMode>,
     /// Run even if this recipe is already running here
     #[arg(long)]
     pub(crate) allow_concurrent: bool,
@@ -184,10 +190,26 @@ impl RunOptions {
             recipe_dirs: places.recipe_dirs.clone(),
             recovery: self.recovery.map(Into::into),
             repair_agent: self.repair_agent.clone(),
+            review: RepairReview {
+                agent: self.review_agent.clone(),
+                questions: match self.accept_repairs {
+                    Some(RepairMode::Refuse) => Questions::Refuse,
+                    Some(RepairMode::Ask) | None => Questions::Person,
+                },
+            },
             step_timeout: self.step_timeout,
             strict: strictness.strict,
         }
     }
+}
+
+/// What happens to a repair that no rule decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RepairMode {
+    /// The run waits for a person
+    Ask,
+    /// The repair is refused
+    Refuse,
 }
 
 /// When a failed nested recipe is handed to an agent.

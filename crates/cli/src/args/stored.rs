@@ -70,6 +70,9 @@ pub(crate) struct ResumeArgs {
     /// Resume with this edited recipe
     #[arg(long, value_name = "FILE")]
     pub(crate) recipe: Option<PathBuf>,
+    /// Accept the repair that waits for a decision: write it into the recipe, and resume with it
+    #[arg(long, conflicts_with_all = ["recipe", "plan", "dry_run"])]
+    pub(crate) accept_repair: bool,
     /// Show which steps would be kept and which re-run, then stop
     #[arg(long)]
     pub(crate) plan: bool,

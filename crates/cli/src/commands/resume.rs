@@ -6,6 +6,7 @@ mod same_flags;
 
 use runtime::{
     os::shell_word::quote,
+    repair::AcceptError,
     report::RunResult,
     requests::{PlannedResume, RequestError, ResumeRequest},
     runs::{Interrupted, OpenError, ResumeError, RunError},
@@ -68,6 +69,7 @@ fn request(args: &ResumeArgs, run: String, environment: &Environment) -> Result<
         },
         inputs: load_recipe::inputs(&args.context, environment)?,
         recipe: args.recipe.clone(),
+        accept_repair: args.accept_repair,
         same_recipe: args.of_this_recipe,
         plan_digest: args.plan_digest.clone(),
         working_dir: args.places.working_dir.as_deref().map(|dir| environment.absolute(dir)),
@@ -87,7 +89,9 @@ fn resume_run(
     let format = args.format.output_format;
     let mut request = request(args, folder.id(), environment)?;
     let asked = || same_flags::asked(args, runs, folder, environment);
-    let asks = environment.stdin_is_terminal && environment.stderr_is_terminal && !args.yes;
+    let is_terminal = environment.stdin_is_terminal && environment.stderr_is_terminal;
+    // a plan with the repair can only be made once the repair is written
+    let asks = is_terminal && !args.yes && !args.accept_repair;
     let looks_only = args.plan || args.options.dry_run;
     if looks_only || asks {
         let mut listener = TerminalListener::new(&args.options, format, environment, out);
@@ -187,6 +191,10 @@ fn refused(
             Ok(outdated(error, &asked(), format, out))
         }
         RequestError::Resume(error) => Err(explain(error, &asked())),
+        RequestError::Accept(AcceptError::Folder(error)) => {
+            Err(Failure::new(Exit::Broken, error.to_string()))
+        }
+        RequestError::Accept(error) => Err(Failure::new(Exit::Conflict, error.to_string())),
         RequestError::OtherDirectory { .. } | RequestError::OtherRecipe { .. } => {
             Err(misplaced(&error, runs))
         }

@@ -131,6 +131,7 @@ fn validate_args(args: RunArgs, asked: String) -> ValidateArgs {
 /// `RECIPE --previous-run-id RUN [--start-from STEP]` is another spelling of `resume`.
 fn resume_args(args: RunArgs, asked: String) -> ResumeArgs {
     ResumeArgs {
+        accept_repair: false,
         run: args.previous_run_id.unwrap_or_default(),
         recipe: Some(asked.into()),
         plan: false,

@@ -82,6 +82,7 @@ fn resume_flags(how: &ResumeChoice) -> String {
     let mut flags = String::new();
     flags.extend(how.recipe.iter().map(|recipe| format!(" --recipe {}", quote(recipe))));
     let set = [
+        ("--accept-repair", how.accept_repair),
         ("--plan", how.plan),
         ("--rerun-interrupted", how.rerun_interrupted),
         ("--skip-interrupted", how.skip_interrupted),

@@ -3,6 +3,7 @@
 use engine::{
     RunStatus, StepStatus,
     failure::{Class, Confidence, Signal},
+    repair_review::ReviewVerdict,
     run::{event::Usage, next::Next},
 };
 use runtime::{
@@ -112,6 +113,7 @@ pub(crate) fn fixed(result: &RunResult) -> Vec<String> {
         if let (Some(file), Some(original)) = (&repair.file, &repair.original) {
             lines.push(format!("auto-fix rewrote `{file}`: {}", repair.summary));
             lines.push(format!("  as it was before: {original}"));
+            lines.extend(repair.changes.iter().map(|change| format!("  accepted: {}", change.describe())));
         }
     }
     lines
@@ -304,6 +306,9 @@ fn diagnosis(result: &RunResult, hints: &Hints) -> String {
             text.push_str(&format!("    {tried}\n"));
         }
         for repair in fix.attempts.iter().filter_map(|attempt| attempt.repair.as_ref()) {
+            for change in repair.changes.iter().filter(|change| change.verdict == ReviewVerdict::Ask) {
+                text.push_str(&format!("    to decide: {}\n", change.describe()));
+            }
             for found in &repair.regressions {
                 let step = found.step.as_ref().map(|step| format!(" `{step}`")).unwrap_or_default();
                 text.push_str(&format!("    refused: {}{step}: {}\n", found.code, found.detail));

@@ -184,7 +184,7 @@ pub(crate) fn fixing(event: &Event) -> String {
         }
         Event::RepairEnded { number, accepted: true } => format!("repair {number} accepted"),
         Event::RepairEnded { number, .. } => {
-            format!("repair {number} refused; the recipe is unchanged")
+            format!("repair {number} not applied; the recipe is unchanged")
         }
         _ => String::new(),
     }

@@ -115,10 +115,9 @@ steps:
 /// `runtime-recovery.auto-fix-bounded-loop`
 #[test]
 fn runtime_recovery_auto_fix_bounded_loop() {
-    let fixed = BROKEN
-        .replace("grep --no-such-option x ledger", "grep -q two ledger")
-        .replace("git push origin main", "'true'");
-    let broken = BROKEN.replace("git push origin main", "'true'");
+    let broken =
+        BROKEN.replace("--no-such-option x", "--quite two").replace("git push origin main", "'true'");
+    let fixed = broken.replace("--quite", "--quiet");
     let env = with_agent(&format!("cat <<'EOF'\n{fixed}EOF")).file("r.yaml", &broken).file("src.txt", "mine");
     let output = run_json(&env, &["r.yaml", "--auto-fix=3"]);
     let result = output.json();

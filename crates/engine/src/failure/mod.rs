@@ -6,6 +6,7 @@
 mod advice;
 mod class;
 mod facts;
+mod failing_command;
 mod fingerprint;
 mod hollow;
 mod names;
@@ -13,6 +14,9 @@ mod network;
 mod provider;
 mod rules;
 mod text;
+mod trial_run;
+mod trial_shell;
+mod trial_values;
 mod variables;
 
 #[cfg(test)]
@@ -20,16 +24,13 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    knowledge::CheckKind,
-    repair_review::speaker::{Ended, Speaker, speaker},
-    run::outcome::Outcome,
-};
+use crate::{knowledge::CheckKind, run::outcome::Outcome};
 
 pub use crate::run::outcome::{AgentTrouble, KnownBy};
 pub use advice::{Actions, advice, resume_action, then_resume};
 pub use class::{Class, Confidence, Responsibility};
 pub use facts::Facts;
+use failing_command::{Ended, FailingCommand, failing_command};
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
 pub use provider::{Lack, Provider};
@@ -282,18 +283,18 @@ enum Source {
 /// The facts in the command and the texts of a failure, read once.
 struct View {
     /// Which command the failure belongs to.
-    speaker: Speaker,
+    failing: FailingCommand,
     /// The hints in its output.
     hints: Vec<text::Hint>,
 }
 
 impl View {
     fn new(facts: &Facts) -> View {
-        let speaker = match facts.step_type {
-            StepType::Bash => speaker(&facts.command, &ended(facts)),
-            _ => Speaker::Other,
+        let failing = match facts.step_type {
+            StepType::Bash => failing_command(&facts.knowledge, &facts.command, &ended(facts)),
+            _ => FailingCommand::Other,
         };
-        let mut view = View { speaker, hints: Vec::new() };
+        let mut view = View { failing, hints: Vec::new() };
         view.hints = text::hints(facts, view.source(facts));
         view
     }
@@ -311,15 +312,15 @@ impl View {
 
     /// The check that failed, as written.
     fn check(&self) -> Option<&str> {
-        match &self.speaker {
-            Speaker::Check(words) | Speaker::Likely(words) => Some(words),
-            Speaker::Effect(_) | Speaker::Other => None,
+        match &self.failing {
+            FailingCommand::Check(words) | FailingCommand::LikelyCheck(words) => Some(words),
+            FailingCommand::Effect(_) | FailingCommand::Other => None,
         }
     }
 
     /// Whether the failed command changes the world outside, and so does not check the work.
     fn is_effect(&self) -> bool {
-        matches!(self.speaker, Speaker::Effect(_))
+        matches!(self.failing, FailingCommand::Effect(_))
     }
 
     /// Whether the recipe declares it as a check.

@@ -2,12 +2,8 @@
 //!
 //! Never blames the network for a local server that an agent had to provide: if it does not answer, the work failed.
 
-use super::{Class, Confidence, Diagnosis, Facts, Producer, Signal, StepType};
+use super::{Class, Confidence, Diagnosis, Facts, Producer, Signal, StepType, failing_command::deciders};
 use crate::knowledge::{ExitMeaning, Habit};
-use crate::repair_review::{
-    flow::{Level, follow},
-    program::Call,
-};
 
 /// Whether a local server is meant that an agent had to provide: if it does not answer, the work failed.
 pub(super) fn is_own_server(facts: &Facts, text: &str) -> bool {
@@ -16,8 +12,14 @@ pub(super) fn is_own_server(facts: &Facts, text: &str) -> bool {
 }
 
 /// The meaning of an exit code of a program.
-fn meaning<'a>(facts: &'a Facts, call: &Call, code: i32) -> Option<&'a ExitMeaning> {
-    facts.knowledge.program(&call.program)?.exits.get(&code)
+fn meaning<'a>(facts: &'a Facts, words: &[String], code: i32) -> Option<&'a ExitMeaning> {
+    facts.knowledge.program(&program(facts, words))?.exits.get(&code)
+}
+
+/// The program that does the work of a command.
+fn program(facts: &Facts, words: &[String]) -> String {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    facts.knowledge.use_of(&words).program.to_owned()
 }
 
 /// A program whose exit code names the cause, even if it was silent.
@@ -27,22 +29,20 @@ pub(super) fn by_exit_code(facts: &Facts) -> Option<Diagnosis> {
     if !facts.knowledge.names_exit_code(code) || facts.exits_with(code) {
         return None;
     }
-    let flow = follow(&facts.command);
-    let decides = flow.found.iter().filter(|found| found.level != Level::Ignored && !found.answers);
-    let calls: Vec<&Call> = decides.map(|found| &found.call).filter(|call| !call.is_toothless()).collect();
-    let at = calls.iter().rposition(|call| meaning(facts, call, code).is_some())?;
-    let meaning = meaning(facts, calls[at], code)?;
-    let words = calls[at].words.join(" ");
+    let mut commands = deciders(&facts.command, Some(code));
+    commands.retain(|words| !facts.knowledge.has_habit(&program(facts, words), Habit::Harmless));
+    let at = commands.iter().rposition(|words| meaning(facts, words, code).is_some())?;
+    let meaning = meaning(facts, &commands[at], code)?;
+    let words = commands[at].join(" ");
     let is_own = || is_own_server(facts, &words) || is_own_server(facts, &facts.stderr);
     if meaning.class == Class::Network && is_own() {
         return None;
     }
     // later commands may exit with the same number; those that work on files are not known to do so
-    let confidence = match calls[at + 1..] {
+    let is_local = |words: &Vec<String>| facts.knowledge.has_habit(&program(facts, words), Habit::Local);
+    let confidence = match &commands[at + 1..] {
         [] => Confidence::High,
-        ref behind if behind.iter().all(|call| facts.knowledge.has_habit(&call.program, Habit::Local)) => {
-            Confidence::Medium
-        }
+        later if later.iter().all(is_local) => Confidence::Medium,
         _ => return None,
     };
     let ended = Signal::new(&meaning.what, &format!("exit {code}"), "outcome");

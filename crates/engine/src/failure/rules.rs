@@ -3,14 +3,11 @@
 //! Each rule gives a complete diagnosis or none.
 
 use super::{
-    AgentTrouble, Class, Confidence, Diagnosis, Facts, KnownBy, Meaning, Obstacle, Producer, Signal,
-    StepType, View,
+    AgentTrouble, Class, Confidence, Diagnosis, Facts, FailingCommand, KnownBy, Meaning, Obstacle, Producer,
+    Signal, StepType, View,
     text::{has_verdict, says_out_of_memory},
 };
-use crate::{
-    repair_review::speaker::Speaker,
-    run::{cause::AgentFailure, outcome::Outcome},
-};
+use crate::run::{cause::AgentFailure, outcome::Outcome};
 
 /// Signals that ask a program to end.
 const HANGUP: i32 = 1;
@@ -219,7 +216,7 @@ pub(super) fn by_check(facts: &Facts, view: &View) -> Option<Diagnosis> {
         None => signals.push(Signal::new("comes right after an agent", &facts.command, "recipe")),
     }
     signals.extend(last_line(facts));
-    let is_sure = !crashed && (facts.is_check || matches!(view.speaker, Speaker::Check(_)));
+    let is_sure = !crashed && (facts.is_check || matches!(view.failing, FailingCommand::Check(_)));
     let confidence = if is_sure { Confidence::High } else { Confidence::Medium };
     let diagnosis = |class| Diagnosis::new(class, confidence, signals);
     Some(match (facts.producer, is_check) {

@@ -1,102 +1,89 @@
-//! Whether a repaired recipe is weaker than the one it replaces.
+//! Reviews a repaired recipe: every change gets one of three verdicts, by declared rules.
 //!
-//! Compares two parsed recipes; never searches their texts for similar words, never runs anything. Each finding is a
-//! reason to refuse the repair; an empty list means that nothing was lost.
+//! Never guesses what a script is for, and never runs anything. A change that no rule decides is a question: a second
+//! agent or a person answers it.
 
-mod check_names;
-pub mod checks;
+mod change;
 mod commands;
-mod comparisons;
-mod conditions;
-mod contained;
-mod deeds;
-pub mod effects;
-pub mod flow;
-mod forgeries;
+mod corrections;
 mod gates;
-mod grep;
-mod hooks;
-mod known;
-mod names;
-mod narrowing;
-mod notes;
-mod order;
-pub mod program;
-mod reach;
-mod redirects;
-mod rehearsals;
-pub mod script;
-mod settings;
-pub mod speaker;
-mod steps;
-pub mod words;
-mod world;
+mod outside_effects;
+mod presence;
+mod reliability;
+mod roles;
 
-#[cfg(test)]
-mod tests;
+pub use change::{Change, ChangedPart, DecidedBy, ReviewRule, ReviewVerdict};
+pub use outside_effects::has_effect;
+pub use reliability::cannot_fail;
 
 use recipe::plan::{Limits, Plan, Unit};
-use serde::{Deserialize, Serialize};
 
-use steps::Role;
+use crate::knowledge::Knowledge;
+use roles::{Role, role};
 
-/// One way in which a repaired recipe is weaker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Regression {
-    /// The code of the loss.
-    pub code: String,
-    /// The step.
-    pub step: Option<String>,
-    /// A description for users.
-    pub detail: String,
+/// Both versions of one recipe, and what the rules need to know about its steps.
+struct Pair<'a> {
+    knowledge: &'a Knowledge,
+    old: &'a Unit,
+    new: &'a Unit,
+    /// The roles of the old steps.
+    roles: Vec<Role>,
 }
 
-/// The regressions found so far.
+/// The changes found so far.
 #[derive(Default)]
-struct Findings {
-    list: Vec<Regression>,
+struct Changes {
+    list: Vec<Change>,
 }
 
-impl Findings {
-    fn add(&mut self, code: &str, step: Option<&str>, detail: impl Into<String>) {
-        let found =
-            Regression { code: code.to_owned(), step: step.map(str::to_owned), detail: detail.into() };
-        if !self.list.contains(&found) {
-            self.list.push(found);
+impl Changes {
+    fn add(&mut self, part: ChangedPart, step: Option<&str>, rule: ReviewRule) {
+        let change = Change {
+            what: part,
+            step: step.map(str::to_owned),
+            verdict: rule.verdict(),
+            rule,
+            decided_by: DecidedBy::Rule,
+        };
+        if !self.list.contains(&change) {
+            self.list.push(change);
         }
     }
 }
 
-/// Everything in which `after` is weaker than `before`. `failed_step` is the path of the step that failed.
-pub fn compare(before: &Plan, after: &Plan, failed_step: &str) -> Vec<Regression> {
-    let mut findings = Findings::default();
-    compare_units(before, before.root(), after.root(), failed_step, &mut findings);
+/// Every change between two versions of a recipe and its sub-recipes. `failed_step` is the path of the step that failed.
+pub fn review(knowledge: &Knowledge, before: &Plan, after: &Plan, failed_step: &str) -> Vec<Change> {
+    let mut changes = Changes::default();
     let nested = before.units.iter().filter(|unit| unit.path != before.root().path);
-    for old in nested {
-        let same = after.units.iter().find(|new| new.path == old.path && new.digest != old.digest);
-        if let Some(new) = same {
-            compare_units(before, old, new, failed_step, &mut findings);
+    let same = nested.filter_map(|old| Some((old, after.units.iter().find(|new| new.path == old.path)?)));
+    for (old, new) in [(before.root(), after.root())].into_iter().chain(same) {
+        let roles = (0..old.steps.len()).map(|at| role(knowledge, before, old, at, failed_step)).collect();
+        let pair = Pair { knowledge, old, new, roles };
+        presence::review_presence(&pair, &mut changes);
+        presence::review_order(&pair, &mut changes);
+        gates::review_recipe(&pair, unset_limits(before, old), &mut changes);
+        for (at, step) in old.steps.iter().enumerate() {
+            if let Some(repaired) = new.steps.iter().find(|candidate| candidate.id == step.id) {
+                review_step(&pair, at, repaired, &mut changes);
+            }
         }
     }
-    findings.list
+    changes.list
 }
 
-fn compare_units(old_plan: &Plan, old: &Unit, new: &Unit, failed: &str, findings: &mut Findings) {
-    let roles: Vec<Role> = (0..old.steps.len()).map(|at| steps::role(old, at, failed)).collect();
-    compare_presence(old, new, &roles, findings);
-    gates::compare_recipes(old, new, unset_limits(old_plan, old), findings);
-    world::compare_values(old, new, &roles, findings);
-    order::compare_order(old, new, &roles, findings);
-    forgeries::find_forgeries(old, new, findings);
-    forgeries::find_sayings(old, new, findings);
-    hooks::compare_hooks(old, new, findings);
-    for (at, step) in old.steps.iter().enumerate() {
-        let Some(mended) = new.steps.iter().find(|candidate| candidate.id == step.id) else { continue };
-        // a default for all timeouts is not part of the definition
-        if step.digest == mended.digest && step.timeout == mended.timeout {
-            continue;
-        }
-        steps::compare_steps(old, at, new, mended, roles[at], findings);
+fn review_step(pair: &Pair<'_>, at: usize, new: &recipe::plan::Step, changes: &mut Changes) {
+    let old = &*pair.old.steps[at];
+    // a default for all timeouts is not part of the definition
+    if old.digest == new.digest && old.timeout == new.timeout {
+        return;
+    }
+    let before = changes.list.len();
+    gates::review_gates(old, new, changes);
+    gates::review_settings(pair, at, new, changes);
+    commands::review_work(pair, at, new, changes);
+    // a place for the rules of `ensure` and `when`, once recipes have them
+    if changes.list.len() == before {
+        changes.add(ChangedPart::Setting("definition".to_owned()), Some(&old.id), pair.roles[at].unlisted());
     }
 }
 
@@ -106,27 +93,5 @@ fn unset_limits(plan: &Plan, unit: &Unit) -> Limits {
         Limits { max_depth: Some(Limits::DEFAULT_DEPTH), max_total_steps: Some(Limits::DEFAULT_STEPS) }
     } else {
         Limits::default()
-    }
-}
-
-fn compare_presence(old: &Unit, new: &Unit, roles: &[Role], findings: &mut Findings) {
-    let remains = |id: &str| new.steps.iter().any(|step| step.id == id);
-    let kept = old.steps.iter().filter(|step| remains(&step.id)).count();
-    let needed = old.steps.len().div_ceil(2);
-    if old.steps.len() >= 4 && kept < needed {
-        let detail = format!("{kept} of {} steps remain, at least {needed} have to", old.steps.len());
-        findings.add("steps_lost", None, detail);
-    }
-    for (step, role) in old.steps.iter().zip(roles).filter(|(step, _)| !remains(&step.id)) {
-        let id = Some(step.id.as_str());
-        if role.failed {
-            findings.add("failed_step_lost", id, format!("the step that failed, `{}`, is gone", step.id));
-        }
-        if role.effect {
-            findings.add("effect_lost", id, format!("`{}` changes the world outside and is gone", step.id));
-        }
-        if role.check || role.trails {
-            findings.add("check_lost", id, format!("`{}` is a check and is gone", step.id));
-        }
     }
 }

@@ -7,10 +7,7 @@ use recipe::{
     plan::{Step, StepKind, Unit},
 };
 
-use crate::{
-    repair_review::{effects::effect, flow::follow},
-    run::state::effects::is_for_once,
-};
+use crate::{knowledge::Knowledge, repair_review::has_effect, run::state::effects::is_for_once};
 
 use super::{
     Action, Entry, Work,
@@ -191,9 +188,7 @@ fn is_kept(steps: &[Entry], path: &str) -> bool {
 /// Whether a step declares or shows a side effect.
 fn acts(step: &Step) -> bool {
     let shows = match &step.kind {
-        StepKind::Shell { command } => {
-            follow(command.text()).found.iter().any(|found| effect(&found.call).is_some())
-        }
+        StepKind::Shell { command } => has_effect(&Knowledge::built_in(), command.text()),
         _ => false,
     };
     shows || is_for_once(step)

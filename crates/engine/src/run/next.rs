@@ -74,6 +74,9 @@ pub struct ResumeChoice {
     /// Run interrupted steps again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rerun_interrupted: bool,
+    /// Take the repair that waits for a person.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub accept_repair: bool,
     /// Leave interrupted steps out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub skip_interrupted: bool,

@@ -45,6 +45,7 @@ mod misuse;
 mod output;
 mod parameter;
 mod scanner;
+pub mod syntax;
 mod word;
 
 #[cfg(test)]

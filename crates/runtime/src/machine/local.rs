@@ -73,6 +73,9 @@ pub enum SettingError {
     /// The default timeout of steps.
     #[error("AMPLIHACK_STEP_TIMEOUT: `{0}` is not a number of seconds")]
     StepTimeout(String),
+    /// The reviewer of repairs is the agent that makes them.
+    #[error("--review-agent: `{0}` repairs the recipe and cannot review its own repair")]
+    ReviewAgent(String),
 }
 
 /// The budgets of agents that a request names.

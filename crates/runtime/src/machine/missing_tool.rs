@@ -4,14 +4,8 @@
 
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
-use engine::{
-    knowledge::Knowledge,
-    repair_review::{
-        script::{Kind, List, parse},
-        words::Word,
-    },
-    run::cause::MissingProgram,
-};
+use engine::{knowledge::Knowledge, run::cause::MissingProgram};
+use recipe::shell::syntax::{self, CommandKind, CommandList, ShellCommand, ShellWord};
 
 use crate::{machine::programs::is_program, os::environment::Environment};
 
@@ -67,9 +61,9 @@ fn named<'a>(lines: impl Iterator<Item = &'a str>, endings: &[&str]) -> Option<S
 /// The commands of a script that are neither its functions, nor builtins, nor programs.
 fn absent(script: &str, lookup: &Lookup) -> Vec<String> {
     let mut seen = ScriptCommands::default();
-    // it is unknown here which branch was taken
-    if !script.contains("{{#if") {
-        seen.list(&parse(script), 0);
+    match syntax::parse(script) {
+        Some(list) => seen.list(&list),
+        None => return Vec::new(),
     }
     if seen.is_open {
         return Vec::new();
@@ -107,69 +101,40 @@ struct ScriptCommands {
     is_open: bool,
 }
 
-/// The deepest nesting to look into.
-const DEEPEST: usize = 50;
-
 impl ScriptCommands {
-    fn list(&mut self, list: &List, depth: usize) {
-        let commands = list.iter().flat_map(|item| &item.chain).flat_map(|(_, pipeline)| &pipeline.commands);
-        for command in commands.filter(|_| depth < DEEPEST) {
-            self.command(&command.kind, depth + 1);
-        }
-    }
-
-    fn command(&mut self, kind: &Kind, depth: usize) {
-        match kind {
-            Kind::Simple { assignments, words } => {
-                self.inner(assignments, depth);
-                self.inner(words, depth);
-                self.is_open |= assignments.iter().any(sets_path);
+    fn list(&mut self, list: &CommandList) {
+        list.visit(&mut |command: &ShellCommand| match &command.kind {
+            CommandKind::Simple { assignments, words } => {
+                self.is_open |= assignments.iter().any(|assignment| assignment.name == "PATH");
                 self.simple(words);
             }
-            Kind::Group(list) | Kind::Subshell(list) => self.list(list, depth),
-            Kind::If { arms, otherwise } => {
-                let lists = arms.iter().flat_map(|(condition, body)| [condition, body]).chain(otherwise);
-                lists.for_each(|list| self.list(list, depth));
-            }
-            Kind::Loop { condition, body, .. } => {
-                [condition, body].iter().for_each(|list| self.list(list, depth))
-            }
-            Kind::For { words, body } => {
-                self.inner(words, depth);
-                self.list(body, depth);
-            }
-            Kind::Case { subject, arms } => {
-                self.inner(subject, depth);
-                arms.iter().for_each(|(_, body)| self.list(body, depth));
-            }
-            Kind::Function { name, body } => {
+            CommandKind::Function { name, .. } => {
                 self.functions.insert(name.clone());
-                self.list(body, depth);
             }
-        }
+            _ => {}
+        });
     }
 
-    /// Collects commands inside words.
-    fn inner(&mut self, words: &[Word], depth: usize) {
-        words.iter().flat_map(|word| &word.inner).for_each(|text| self.list(&parse(text), depth));
-    }
-
-    fn simple(&mut self, words: &[Word]) {
-        let names = |word: &Word, known: &[&str]| known.contains(&word.text.as_str());
-        let skipped = words.iter().take_while(|word| names(word, &["exec", "command", "time"])).count();
+    fn simple(&mut self, words: &[ShellWord]) {
+        let texts: Vec<String> = words.iter().map(ShellWord::text).collect();
+        let names =
+            |at: usize, known: &[&str]| texts.get(at).is_some_and(|text| known.contains(&text.as_str()));
+        let skipped = (0..texts.len()).take_while(|at| names(*at, &["exec", "command", "time"])).count();
         let Some(first) = words.get(skipped) else { return };
-        self.moves |= names(first, &["cd", "pushd", "popd"]);
-        self.is_open |= names(first, &[".", "source", "eval", "enable", "alias", "hash"])
-            || (names(first, &["export", "declare", "typeset", "readonly"]) && words.iter().any(sets_path));
-        let is_known = !first.expands && !first.text.contains("{{") && !first.text.contains("}}");
-        if is_known && !first.text.is_empty() && !first.text.starts_with('-') {
-            self.programs.push(first.text.clone());
+        self.moves |= names(skipped, &["cd", "pushd", "popd"]);
+        self.is_open |= names(skipped, &[".", "source", "eval", "enable", "alias", "hash"])
+            || (names(skipped, &["export", "declare", "typeset", "readonly"])
+                && texts.iter().any(|text| sets_path(text)));
+        let text = &texts[skipped];
+        let is_known = first.is_literal() && !text.contains("{{") && !text.contains("}}");
+        if is_known && !text.is_empty() && !text.starts_with('-') {
+            self.programs.push(text.clone());
         }
     }
 }
 
-fn sets_path(word: &Word) -> bool {
-    word.text.starts_with("PATH=") || word.text.starts_with("PATH+=")
+fn sets_path(text: &str) -> bool {
+    text.starts_with("PATH=") || text.starts_with("PATH+=")
 }
 
 #[cfg(test)]

@@ -46,6 +46,10 @@ impl Loop<'_> {
         let is_offered = work.report.attempts.last().is_some_and(is_not_in_the_run);
         let with = ResumeChoice { recipe: is_offered.then(|| file.clone()), ..ResumeChoice::default() };
         let mut choices = vec![ResumeChoice { plan: true, ..with.clone() }];
+        let is_waiting = work.report.attempts.last().is_some_and(is_waiting);
+        if is_waiting {
+            choices.insert(0, ResumeChoice { accept_repair: true, ..ResumeChoice::default() });
+        }
         let resume = |how| Next::Resume { run: run.clone(), how };
         let opened = self.runs.open(work.folder.clone()).ok();
         if opened.as_ref().is_some_and(|opened| !opened.undecided().is_empty()) {
@@ -98,4 +102,9 @@ fn repeats_effects(plan: Option<&ResumePlan>) -> bool {
 fn is_not_in_the_run(attempt: &Attempt) -> bool {
     attempt.repair.as_ref().is_some_and(|repair| repair.accepted)
         && attempt.plan.as_ref().is_some_and(|plan| !plan.blocked_effects.is_empty())
+}
+
+/// Whether a repair waits for a person.
+fn is_waiting(attempt: &Attempt) -> bool {
+    attempt.repair.as_ref().is_some_and(|repair| repair.waiting)
 }

@@ -1,12 +1,15 @@
-//! Judging a proposed recipe: it must differ, be complete, and be nowhere weaker.
+//! Judging a proposed recipe: it must differ and be complete, and each change gets a verdict.
 //!
 //! Never writes a file.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
-use engine::repair_review;
+use engine::{
+    knowledge::Knowledge,
+    repair_review::{Change, ReviewVerdict, review},
+};
 use recipe::{
-    check::Loader,
+    check::Checked,
     diagnostic::Severity,
     plan::{Plan, Unit},
     value::Value,
@@ -15,38 +18,48 @@ use recipe::{
 use super::{
     Regression,
     target_recipe::{Subject, unit},
-    workspace_snapshot::Change,
+    workspace_snapshot,
 };
 
-/// The objections against a proposal.
+/// The result of an examination.
+pub(super) struct Examined {
+    /// The objections; one is enough to refuse the proposal.
+    pub(super) objections: Vec<Regression>,
+    /// Every change, with its verdict.
+    pub(super) changes: Vec<Change>,
+}
+
+/// Examines a proposal.
 pub(super) fn examine(
+    knowledge: &Knowledge,
     subject: &Subject,
     before: &Plan,
-    candidate: &Arc<[u8]>,
-    loader: &dyn Loader,
+    checked: &Checked,
     failed: &str,
-) -> Vec<Regression> {
-    let checked = subject.check(candidate, loader);
+) -> Examined {
     let problems = checked.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
-    let mut found: Vec<Regression> =
+    let mut objections: Vec<Regression> =
         problems.map(|problem| regression("invalid", None, &problem.message)).collect();
-    let Some(after) = &checked.plan else { return found };
+    let Some(after) = &checked.plan else { return Examined { objections, changes: Vec::new() } };
     let (old, new) = (unit(before, &subject.path), unit(after, &subject.path));
     if let (Some(old), Some(new)) = (old, new) {
         if is_same(old, new) {
-            found.push(regression("unchanged", None, "it proposes no change"));
+            objections.push(regression("unchanged", None, "it proposes no change"));
         }
-        found.extend(around_checks(old, new));
+        objections.extend(other_programs(old, new));
         if !subject.parents.is_empty() {
-            found.extend(not_composed(old, new));
+            objections.extend(not_composed(old, new));
         }
     }
-    found.extend(repair_review::compare(before, after, failed).into_iter().map(|found| Regression {
-        code: found.code.to_string(),
-        step: found.step,
-        detail: found.detail,
-    }));
-    found
+    let changes = review(knowledge, before, after, failed);
+    objections.extend(refusals(&changes));
+    Examined { objections, changes }
+}
+
+/// The refused changes as objections.
+pub(super) fn refusals(changes: &[Change]) -> Vec<Regression> {
+    let refused = changes.iter().filter(|change| change.verdict == ReviewVerdict::Refused);
+    refused.map(|change| regression(change.rule.code(), change.step.as_deref(), &change.describe())).collect()
 }
 
 /// The parts that a recipe which extends others has lost: replacing it by one of its parents is not a repair.
@@ -65,8 +78,8 @@ fn not_composed(before: &Unit, after: &Unit) -> Vec<Regression> {
 }
 
 /// Forbidden changes of a repair outside the recipe.
-pub(super) fn outside(changes: &[Change], aside: &Path) -> Vec<Regression> {
-    let detail = |change: &Change| match change.is_put_back {
+pub(super) fn outside(changes: &[workspace_snapshot::Change], aside: &Path) -> Vec<Regression> {
+    let detail = |change: &workspace_snapshot::Change| match change.is_put_back {
         true => format!(
             "it changed `{}`, which is put back; the change is kept in {}",
             change.name,
@@ -106,12 +119,9 @@ fn hook_texts(unit: &Unit) -> [Option<String>; 3] {
         .map(|hook| hook.as_ref().map(|hook| hook.text().to_owned()))
 }
 
-/// Changes that bypass a check without touching it: hooks, and variables that select other programs.
-fn around_checks(before: &Unit, after: &Unit) -> Vec<Regression> {
+/// Variables that select other programs: they bypass a check without touching it.
+fn other_programs(before: &Unit, after: &Unit) -> Vec<Regression> {
     let mut found = Vec::new();
-    if hook_texts(before) != hook_texts(after) {
-        found.push(regression("hooks_changed", None, "it changes the hooks, which run around every check"));
-    }
     for step in &after.steps {
         let old = before.steps.iter().find(|old| old.id == step.id);
         let known = |name: &str| old.is_some_and(|old| old.env.iter().any(|(known, _)| known == name));

@@ -3,6 +3,7 @@
 //! Never retries blindly, never repairs a recipe because of the environment, never accepts a weaker recipe, and never
 //! exceeds its budget. When it cannot continue, it says so and hands over to a person.
 
+mod agent_call;
 pub mod answer;
 mod between_attempts;
 pub mod budget;
@@ -13,7 +14,9 @@ mod git;
 mod judge;
 mod lineage;
 mod proposal;
+mod second_opinion;
 mod target_recipe;
+mod waiting_repair;
 mod work;
 mod workspace_snapshot;
 
@@ -39,7 +42,7 @@ use crate::{
         Start,
     },
     store::{
-        folder::{FolderError, Options, RunFolder},
+        folder::{FolderError, Options, RepairReview, RunFolder},
         sources::Recording,
     },
 };
@@ -49,6 +52,7 @@ pub use budget::{forbid, is_forbidden, prepare};
 use decide::Next;
 use proposal::Repair;
 use target_recipe::Replaced;
+pub use waiting_repair::{AcceptError, accept_waiting_repair, has_waiting_repair};
 pub use work::unfinished;
 use work::{Prepared, Round, Work};
 
@@ -59,6 +63,8 @@ pub struct Policy {
     pub max_attempts: u32,
     /// The agent program for repairs.
     pub repair_agent: Option<String>,
+    /// Who decides about a repair that no rule decides.
+    pub review: RepairReview,
 }
 
 /// Everything that the loop needs besides the first run.
@@ -231,6 +237,11 @@ impl Loop<'_> {
             match self.round(work, next)? {
                 Round::Again(result) => work.result = *result,
                 Round::Over(reason) => return Ok(self.escalate(work, reason)),
+                Round::Declined(reason) => {
+                    work.report.outcome = work.result.outcome.to_owned();
+                    work.report.reason = Some(reason);
+                    return Ok(Conclusion { reason: EndReason::Failed, error: None });
+                }
                 Round::Told(halt) => return Ok(work.stop(halt)),
             }
         }
@@ -287,6 +298,7 @@ impl Loop<'_> {
         match prepared? {
             Prepared::StopSignal(repaired) => self.attempt(work, repaired),
             Prepared::Over(reason) => Ok(Round::Over(reason)),
+            Prepared::Declined(reason) => Ok(Round::Declined(reason)),
             Prepared::Told(halt) => Ok(Round::Told(halt)),
         }
     }

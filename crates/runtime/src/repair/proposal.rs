@@ -1,32 +1,24 @@
 //! Asks an agent for a better recipe, and judges the proposal.
 
-mod prompt;
+pub(super) mod prompt;
 
 use std::{
     fs::{self, OpenOptions},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use engine::{
     Event,
-    run::{
-        budget,
-        event::{RepairBegan, Usage},
-        message::budget_used_up,
-        outcome::AgentTrouble,
-    },
+    repair_review::{Change, DecidedBy, ReviewVerdict},
+    run::event::{RepairBegan, Usage},
 };
-use recipe::{
-    check::Loader,
-    digest::sha256,
-    plan::{JsonMode, Plan, Step},
-};
-use tokio::sync::{Notify, mpsc, watch};
+use recipe::{check::Loader, digest::sha256, plan::Plan};
 
 use super::{
-    Attempt, AutoFixError, Loop, Regression, RepairReport, Report, answer,
+    Attempt, AutoFixError, Loop, Regression, RepairReport, Report,
+    agent_call::{AgentCall, Silence},
+    answer,
     between_attempts::BetweenAttempts,
     budget::Budget,
     changes, judge,
@@ -35,20 +27,12 @@ use super::{
     workspace_snapshot::{Place, WorkspaceSnapshot},
 };
 use crate::{
-    agents::{AgentSettings, User},
+    agents::AgentSettings,
     machine::host::Host,
-    os::{environment::Environment, guardian::GuardianProcess},
     report::RunResult,
     run::Halt,
-    steps::{
-        agent::{
-            attempt::{AgentTask, run_once},
-            ledger::Ledger,
-        },
-        shell::attempt::StopSignal,
-    },
     store::{
-        folder::{FolderError, RunFolder, make_dir, write_new},
+        folder::{FolderError, Questions, RunFolder, make_dir, write_new},
         sources::Remembered,
     },
 };
@@ -69,32 +53,47 @@ pub(super) enum Verdict {
     Unasked,
     /// It is good, but could not be written into the recipe.
     Unwritten,
+    /// A person has to decide.
+    Waiting,
+    /// A person would have to decide, and the user wants no questions.
+    Declined,
     /// A stop was requested before there was a proposal.
     Stopped(Halt),
 }
 
+/// What came back from the repair agent.
+struct Proposal {
+    asked: Result<String, Silence>,
+    /// The recipe, if the agent changed its file.
+    edited: Option<Vec<u8>>,
+    /// Forbidden changes outside the recipe.
+    outside: Vec<Regression>,
+    number: u32,
+}
+
 /// Asks for repairs.
-struct Repairer<'a> {
-    folder: &'a RunFolder,
-    subject: &'a Subject,
+pub(super) struct Repairer<'a> {
+    pub(super) folder: &'a RunFolder,
+    pub(super) subject: &'a Subject,
     /// The requested recipe.
-    recipe_file: &'a Path,
+    pub(super) recipe_file: &'a Path,
     /// The plan that the run used.
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     /// The folder of its sources.
-    sources: PathBuf,
-    agents: &'a AgentSettings,
-    host: &'a Host,
-    loader: &'a dyn Loader,
-    program: Option<&'a str>,
+    pub(super) sources: PathBuf,
+    pub(super) agents: &'a AgentSettings,
+    pub(super) host: &'a Host,
+    pub(super) loader: &'a dyn Loader,
+    pub(super) program: Option<&'a str>,
     /// The usage of the run's agents so far.
-    spent: Usage,
+    pub(super) spent: Usage,
+    /// The agent program that gives a second opinion.
+    pub(super) reviewer: Option<&'a str>,
+    pub(super) questions: Questions,
 }
 
 /// The code for a good repair that could not be written into its recipe.
 pub(super) const NOT_WRITTEN: &str = "not_written";
-/// How long a repair may take.
-const REPAIR_SECONDS: f64 = 1800.0;
 
 impl Loop<'_> {
     /// Asks the repair agent; a refused proposal is sent back once.
@@ -124,6 +123,8 @@ impl Loop<'_> {
             host: &self.host,
             loader: self.loader,
             program: self.policy.repair_agent.as_deref(),
+            reviewer: self.policy.review.agent.as_deref(),
+            questions: self.policy.review.questions,
             spent: result.usage.clone().unwrap_or_default(),
         };
         let mut refused: Option<RepairReport> = None;
@@ -138,6 +139,13 @@ impl Loop<'_> {
                 }
                 Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
                 Verdict::Unasked | Verdict::Unwritten => return Ok(Prepared::Over(proposal.summary)),
+                Verdict::Waiting => {
+                    return Ok(Prepared::Over(format!("a repair waits for you: {}", proposal.summary)));
+                }
+                Verdict::Declined => {
+                    let reason = format!("a repair would need a person: {}", proposal.summary);
+                    return Ok(Prepared::Declined(reason));
+                }
                 Verdict::Refused if refused.is_some() => {
                     let reason = format!("the repair was refused twice: {}", proposal.summary);
                     return Ok(Prepared::Over(reason));
@@ -207,7 +215,8 @@ impl Repairer<'_> {
             state: desk.runs.home(),
             home: self.host.home.as_deref(),
         });
-        let (asked, halt) = self.ask(desk, number, working_dir, prompt)?;
+        let call = AgentCall { number, dir: dir.clone(), cwd: working_dir, program: self.program, prompt };
+        let (asked, halt) = self.ask(desk, call)?;
         let edited = fs::read(file).ok().filter(|now| now != before);
         // in any case, the file stays unchanged until the repair is accepted
         let aside = self.folder.path().join(dir).join("outside");
@@ -220,7 +229,7 @@ impl Repairer<'_> {
             let summary = "it was stopped before there was anything to judge".to_owned();
             return Ok((refusal(summary, outside, kept), Verdict::Stopped(halt)));
         }
-        self.judge(asked, edited, outside, dir, result)
+        self.judge(desk, Proposal { asked, edited, outside, number }, result)
     }
 
     /// Saves the proposal as a file.
@@ -230,15 +239,15 @@ impl Repairer<'_> {
         Ok(kept.to_string_lossy().into_owned())
     }
 
-    /// Accepts a proposal if it makes nothing weaker.
+    /// Judges a proposal: refuses it, accepts it, or leaves the decision to a second agent or a person.
     fn judge(
-        &self,
-        asked: Result<String, Silence>,
-        edited: Option<Vec<u8>>,
-        outside: Vec<Regression>,
-        dir: &Path,
+        &mut self,
+        desk: &mut BetweenAttempts<'_>,
+        proposal: Proposal,
         result: &RunResult,
     ) -> Result<(RepairReport, Verdict), AutoFixError> {
+        let Proposal { asked, edited, outside, number } = proposal;
+        let dir = &repair_dir(number);
         let candidate = match (&asked, edited) {
             (_, Some(edited)) => Some(edited),
             (Ok(text), None) => answer::recipe_in(text).map(String::into_bytes),
@@ -250,31 +259,65 @@ impl Repairer<'_> {
         let failed = result.failure.as_ref().map_or("", |failure| failure.step.as_str());
         let remembered = Remembered::open(&self.sources, Some(self.loader))?;
         let loader = Replaced::new(&remembered, Some((&self.subject.path, Arc::clone(&candidate))));
-        let mut regressions = outside;
-        regressions.extend(judge::examine(self.subject, self.plan, &candidate, &loader, failed));
+        let checked = self.subject.check(&candidate, &loader);
+        let examined = judge::examine(desk.runs.knowledge(), self.subject, self.plan, &checked, failed);
+        let mut changes = examined.changes;
+        let regressions = [outside, examined.objections].concat();
         if let Some(first) = regressions.first() {
-            return Ok((refusal(first.detail.clone(), regressions, kept), Verdict::Refused));
+            let summary = first.detail.clone();
+            return Ok((RepairReport { changes, ..refusal(summary, regressions, kept) }, Verdict::Refused));
         }
         let original = self.folder.path().join(dir).join("original.yaml");
         let before = fs::read(&original).map_err(FolderError::at("read", &original))?;
-        if let Err(error) = write_new(&self.subject.file, &candidate) {
-            let summary = format!("the repair could not be written into the recipe: {error}");
-            let found = vec![judge::regression(NOT_WRITTEN, None, &summary)];
-            return Ok((refusal(summary, found, kept), Verdict::Unwritten));
-        }
-        let changes = changes::describe(&before, &candidate);
         let summary = match self.subject.is_root() {
-            true => changes,
-            false => format!("in `{}`: {changes}", self.subject.path),
+            true => changes::describe(&before, &candidate),
+            false => format!("in `{}`: {}", self.subject.path, changes::describe(&before, &candidate)),
         };
+        if let Some(halt) = self.second_opinion(desk, number, &mut changes, (&before, &candidate), result)? {
+            return Ok((refusal(summary, Vec::new(), kept), Verdict::Stopped(halt)));
+        }
         let report = RepairReport {
             accepted: true,
             summary,
-            regressions,
+            changes,
+            waiting: false,
+            regressions: Vec::new(),
             candidate: kept,
             file: Some(self.subject.file.to_string_lossy().into_owned()),
             original: Some(original.to_string_lossy().into_owned()),
         };
+        self.decide(report, candidate)
+    }
+
+    /// Writes an accepted proposal into the recipe. One with an open question waits, or is refused.
+    fn decide(
+        &self,
+        mut report: RepairReport,
+        candidate: Arc<[u8]>,
+    ) -> Result<(RepairReport, Verdict), AutoFixError> {
+        let is_open = |change: &&mut Change| change.verdict == ReviewVerdict::Ask;
+        let open: Vec<&mut Change> = report.changes.iter_mut().filter(is_open).collect();
+        if !open.is_empty() {
+            report.accepted = false;
+            report.waiting = self.questions == Questions::Person;
+            if report.waiting {
+                return Ok((report, Verdict::Waiting));
+            }
+            for change in open {
+                (change.verdict, change.decided_by) = (ReviewVerdict::Refused, DecidedBy::Policy);
+            }
+            report.regressions = judge::refusals(&report.changes);
+            return Ok((report, Verdict::Declined));
+        }
+        if let Err(error) = write_new(&self.subject.file, &candidate) {
+            let summary = format!("the repair could not be written into the recipe: {error}");
+            let found = vec![judge::regression(NOT_WRITTEN, None, &summary)];
+            let changes = report.changes;
+            return Ok((
+                RepairReport { changes, ..refusal(summary, found, report.candidate) },
+                Verdict::Unwritten,
+            ));
+        }
         Ok((report, Verdict::Accepted(candidate)))
     }
 
@@ -300,100 +343,23 @@ impl Repairer<'_> {
         regressions.extend(outside);
         Ok((refusal(summary, regressions, kept), Verdict::Refused))
     }
-
-    /// Asks the agent. Returns its answer, and the stop if one was requested meanwhile. Its usage counts in the run.
-    fn ask(
-        &mut self,
-        desk: &mut BetweenAttempts<'_>,
-        number: u32,
-        cwd: PathBuf,
-        prompt: String,
-    ) -> Result<Asked, AutoFixError> {
-        let Some(step) = self.plan.root().steps.first() else {
-            return Ok((Err(Silence::Agent("the recipe has no steps".to_owned())), None));
-        };
-        let limit = self.agents.budgets().limit(&self.plan.root().budget, self.spent.clone());
-        let (json, exit_codes) = (JsonMode::Text, Vec::new());
-        let step = Arc::new(Step { json, json_schema: None, exit_codes, ..Step::clone(step) });
-        let run_id = self.folder.id();
-        let ledger: Arc<Ledger> = Arc::default();
-        if let Some(exhausted) = budget::used_up(std::slice::from_ref(&limit), &*ledger) {
-            return Ok((Err(Silence::Agent(budget_used_up(&exhausted))), None));
-        }
-        let task = AgentTask {
-            run: self.folder.path().to_owned(),
-            env: Environment::shared(Arc::new(self.host.step_env(&self.host.tree(&run_id)))),
-            run_id,
-            path: "repair".to_owned(),
-            step,
-            attempt: number,
-            purpose: Some("repair"),
-            program: self.program.map_or_else(|| self.agents.program.clone(), str::to_owned),
-            settings: self.agents.clone(),
-            prompt,
-            system_prompt: None,
-            model: None,
-            cwd,
-            dir: repair_dir(number),
-            timeout: Some(REPAIR_SECONDS),
-            idle_timeout: None,
-            grace: self.host.grace,
-            user: if self.host.is_root { User::Root } else { User::Ordinary },
-            auto_stage: false,
-            json_retries: 0,
-            limits: vec![limit],
-            account: ledger.open("repair"),
-            ledger,
-        };
-        let mut guardian =
-            GuardianProcess::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
-        let (gate, go) = watch::channel(StopSignal::None);
-        let (progress, told) = mpsc::unbounded_channel();
-        let watched = desk.watch(&gate, told, async move {
-            let wake = Arc::new(Notify::new());
-            let ticking = Arc::clone(&wake);
-            // its output is not followed here, so a slow timer triggers the reads
-            let clock = tokio::spawn(async move {
-                loop {
-                    tokio::time::sleep(Duration::from_secs(1)).await;
-                    ticking.notify_one();
-                }
-            });
-            let finished = guardian.while_it(run_once(task, wake, go, progress)).await;
-            guardian.end();
-            clock.abort();
-            finished
-        });
-        let (finished, halt) = watched?;
-        let (call, usage) = finished?;
-        self.spent.add(&usage);
-        desk.record(Event::AgentUsed { purpose: "repair".to_owned(), usage })?;
-        let is_elsewhere = call.trouble.is_some_and(|trouble| trouble != AgentTrouble::Request);
-        let answer = match call.result {
-            Ok(said) => Ok(said.text),
-            Err(error) if is_elsewhere => Err(Silence::Service(error)),
-            Err(error) => Err(Silence::Agent(error)),
-        };
-        Ok((answer, halt))
-    }
 }
 
 /// The folder of a repair, relative to the run's folder.
-fn repair_dir(number: u32) -> PathBuf {
+pub(super) fn repair_dir(number: u32) -> PathBuf {
     PathBuf::from(format!("repairs/{number}"))
 }
 
-/// The answer of an agent, and the stop if one was requested meanwhile.
-type Asked = (Result<String, Silence>, Option<Halt>);
-
-/// Why there is no answer.
-enum Silence {
-    /// The agent did not answer.
-    Agent(String),
-    /// Its service, or the network, does not work: there is no proposal to refuse.
-    Service(String),
-}
-
 fn refusal(summary: String, regressions: Vec<Regression>, candidate: Option<String>) -> RepairReport {
-    RepairReport { accepted: false, summary, regressions, candidate, file: None, original: None }
+    let (changes, waiting) = (Vec::new(), false);
+    RepairReport {
+        accepted: false,
+        summary,
+        changes,
+        waiting,
+        regressions,
+        candidate,
+        file: None,
+        original: None,
+    }
 }

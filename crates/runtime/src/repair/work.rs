@@ -22,6 +22,8 @@ pub(super) enum Round {
     Again(Box<RunResult>),
     /// There cannot be another attempt, for this reason.
     Over(String),
+    /// The run stays failed, for this reason.
+    Declined(String),
     /// A stop was requested.
     Told(Halt),
 }
@@ -43,6 +45,8 @@ pub(super) enum Prepared {
     StopSignal(Option<Box<Repair>>),
     /// It cannot be made, for this reason.
     Over(String),
+    /// A repair would need a person, and the user wants no questions.
+    Declined(String),
     /// A stop was requested.
     Told(Halt),
 }
@@ -77,5 +81,8 @@ pub fn unfinished(folder: &RunFolder, options: &Options) -> Option<(Policy, Path
     let budget = options.auto_fix_budget.clone().filter(|path| path.exists())?;
     let is_over = load(folder).is_some_and(|report| !matches!(report.outcome.as_str(), "" | "interrupted"));
     let max_attempts = options.auto_fix.filter(|_| !is_over)?;
-    Some((Policy { max_attempts, repair_agent: options.repair_agent.clone() }, budget))
+    Some((
+        Policy { max_attempts, repair_agent: options.repair_agent.clone(), review: options.review.clone() },
+        budget,
+    ))
 }

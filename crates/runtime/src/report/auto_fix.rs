@@ -1,6 +1,6 @@
 //! The auto-fix report, as results and `auto-fix.json` show it.
 
-use engine::{failure::Diagnosis, run::next::Next};
+use engine::{failure::Diagnosis, repair_review::Change, run::next::Next};
 use serde::{Deserialize, Serialize};
 
 use super::RunResult;
@@ -102,11 +102,17 @@ pub struct RepairReport {
     pub accepted: bool,
     /// A summary in one line.
     pub summary: String,
+    /// Every change, with its verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// Whether a person has to decide.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waiting: bool,
     /// What it would make worse.
     pub regressions: Vec<Regression>,
     /// The file of the proposal.
     pub candidate: Option<String>,
-    /// The recipe's file that it was written into.
+    /// The recipe's file that it was written into, or would be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The copy of that file from before.
@@ -174,6 +180,7 @@ pub(crate) fn describe(attempt: &Attempt) -> String {
     let class = attempt.classification.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str());
     let repair = match &attempt.repair {
         Some(repair) if repair.accepted => format!("; repaired: {}", repair.summary),
+        Some(repair) if repair.waiting => format!("; repair waits for you: {}", repair.summary),
         Some(repair) => format!("; repair refused: {}", repair.summary),
         None => String::new(),
     };

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::{
-    machine::host::Host,
+    agents::AgentSettings,
+    machine::{host::Host, local::SettingError},
     repair::{self, Policy},
     runs::{RunError, Runs},
     store::folder::{Options, RequestOptions, RunFolder},
@@ -55,12 +56,24 @@ impl AutoFix {
         let known = earlier.unfinished.as_ref().map(|(_, budget)| budget.clone());
         let continues = known.is_some();
         let asked = options.auto_fix.filter(|_| !options.dry_run);
-        let asked =
-            asked.map(|max_attempts| Policy { max_attempts, repair_agent: options.repair_agent.clone() });
+        let asked = asked.map(|max_attempts| Policy {
+            max_attempts,
+            repair_agent: options.repair_agent.clone(),
+            review: options.review.clone(),
+        });
         let Some(mut policy) = asked.or(earlier.unfinished.map(|(policy, _)| policy)) else {
             return Ok(AutoFix { policy: None, budget: None, is_off, continues });
         };
         let budget = repair::prepare(runs, &mut policy, known, host)?;
         Ok(AutoFix { policy: Some(policy), budget: Some(budget), is_off, continues })
+    }
+}
+
+/// Checks that the reviewer is another agent than the one that repairs.
+pub(super) fn reviews_others(options: &RequestOptions, agents: &AgentSettings) -> Result<(), SettingError> {
+    let repairs = options.repair_agent.as_ref().unwrap_or(&agents.program);
+    match &options.review.agent {
+        Some(name) if name == repairs => Err(SettingError::ReviewAgent(name.clone())),
+        _ => Ok(()),
     }
 }

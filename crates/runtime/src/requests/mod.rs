@@ -18,7 +18,7 @@ use recipe::{
 
 pub use crate::{
     runs::{Beside, CancelRequest},
-    store::folder::RequestOptions,
+    store::folder::{Questions, RepairReview, RequestOptions},
 };
 pub use inputs::Inputs;
 pub use plan_resume::PlannedResume;
@@ -27,7 +27,7 @@ pub use run::RunRequest;
 
 use crate::{
     machine::local::SettingError,
-    repair::AutoFixError,
+    repair::{AcceptError, AutoFixError},
     run::{Notice, Reporter},
     runs::{FindError, OpenError, ResumeError, RunError},
     store::folder::RunFolder,
@@ -100,6 +100,9 @@ pub enum RequestError {
         /// The file of the requested one.
         file: PathBuf,
     },
+    /// The waiting repair cannot be accepted.
+    #[error(transparent)]
+    Accept(#[from] AcceptError),
     /// The run cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),

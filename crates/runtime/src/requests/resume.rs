@@ -13,7 +13,7 @@ use recipe::{
 
 use super::{
     Inputs, Listener, RequestError, accept,
-    auto_fix::{AutoFix, Earlier},
+    auto_fix::{AutoFix, Earlier, reviews_others},
 };
 use crate::{
     machine::{
@@ -46,6 +46,9 @@ pub struct ResumeRequest {
     pub inputs: Inputs,
     /// An edited recipe to continue with.
     pub recipe: Option<PathBuf>,
+    /// Whether the repair that waits for a person is accepted: it is written into the recipe, and the run continues
+    /// with it.
+    pub accept_repair: bool,
     /// Whether that recipe must be the run's own one.
     pub same_recipe: bool,
     /// The digest of the approved plan, if only that plan may be carried out.
@@ -95,6 +98,12 @@ impl Runs {
         // before the recipe is read: an interrupted repair may have changed it
         let undone = self.undo_repair(&folder, GRACE).map_err(|error| open_error(&folder, error))?;
         undone.iter().for_each(|message| listener.note(message));
+        let mut request = request.clone();
+        if request.accept_repair {
+            repair::accept_waiting_repair(&folder)?;
+            request.recipe = header.recipe_file.clone();
+        }
+        let request = &request;
         self.with_ready(request, machine, listener, |ready, listener| {
             self.continue_ready(request, ready, listener)
         })
@@ -173,6 +182,7 @@ impl Runs {
     ) -> Result<RunResult, RequestError> {
         let Ready { opened, mut resume, machine, base } = ready;
         let earlier = Earlier::of(&opened.folder, &opened.header.options);
+        reviews_others(&request.options, &resume.agents)?;
         let auto_fix = AutoFix::choose(self, &request.options, earlier, &mut resume.host)?;
         let change = resume.change;
         let change = |options: &mut Options| {

@@ -12,7 +12,7 @@ use recipe::{
 
 use super::{
     Inputs, Listener, RequestError, accept,
-    auto_fix::{AutoFix, Earlier},
+    auto_fix::{AutoFix, Earlier, reviews_others},
 };
 use crate::{
     agents::AgentSettings,
@@ -169,6 +169,7 @@ impl Runs {
         let recipe_file = library.absolute(&plan.root().path);
         // settings that cannot be used are reported before a budget is made
         let settings = Settings::read(&request.options, &known, &working_dir)?;
+        reviews_others(&request.options, &settings.agents)?;
         let auto_fix = AutoFix::choose(self, &request.options, Earlier::default(), &mut host)?;
         let start = Start {
             options: Options {
@@ -247,6 +248,7 @@ impl RequestOptions {
             recovery: self.recovery.unwrap_or_default(),
             audit_dir: self.audit_dir.as_deref().map(|dir| known.absolute(dir)),
             repair_agent: self.repair_agent.clone(),
+            review: self.review.clone(),
             budget: self.budget,
             compat: self.compat,
             strict: self.strict,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use engine::{
     Outcome, RunStatus, StepStatus,
     failure::{Class, Diagnosis, Responsibility},
-    repair_review::flow,
+    repair_review::cannot_fail,
     run::{
         frame::Frame,
         next::{Advice, Next},
@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use recipe::{
     graph,
     plan::{Plan, StepKind},
+    shell::syntax,
 };
 use serde::Serialize;
 
@@ -327,7 +328,8 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
 
 /// Whether a step could fail because of another one's work: a command that only prints checks nothing.
 fn may_check(kind: &StepKind) -> bool {
-    matches!(kind, StepKind::Shell { command } if flow::follow(command.text()).status != flow::Status::Ok)
+    let StepKind::Shell { command } = kind else { return false };
+    !syntax::parse(command.text()).is_some_and(|list| cannot_fail(&list))
 }
 
 fn outliers(recipe: &str, seen: &[ExaminedRun], sorted: &[f64], findings: &mut Vec<Finding>) {

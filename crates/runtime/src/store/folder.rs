@@ -21,7 +21,9 @@ use serde::Serialize;
 pub(crate) use batch::Batch;
 pub use header::Header;
 pub use options::{Options, Recovery};
-pub use request::{Beside, RequestOptions, StoredInput, StoredRequest, store_inputs};
+pub use request::{
+    Beside, Questions, RepairReview, RequestOptions, StoredInput, StoredRequest, store_inputs,
+};
 
 use crate::os::{files, held_lock::HeldLock, process};
 

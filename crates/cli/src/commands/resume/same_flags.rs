@@ -5,7 +5,7 @@ use std::path::Path;
 use runtime::store::{folder::RunFolder, secrets::Mask};
 
 use crate::{
-    args::stored::ResumeArgs,
+    args::{options::RepairMode, stored::ResumeArgs},
     environment::Environment,
     host::StoredRuns,
     load_recipe,
@@ -87,6 +87,12 @@ fn same(args: &ResumeArgs, recipe: Option<&Path>, mask: &Mask, environment: &Env
     flags.extend(
         args.options.repair_agent.iter().map(|agent| format!(" {}", option("--repair-agent", agent))),
     );
+    flags.extend(
+        args.options.review_agent.iter().map(|agent| format!(" {}", option("--review-agent", agent))),
+    );
+    if args.options.accept_repairs == Some(RepairMode::Refuse) {
+        flags.push_str(" --accept-repairs refuse");
+    }
     for (flag, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
         flags.push_str(&format!(" {flag}"));
     }

@@ -86,7 +86,7 @@ impl Repairer<'_> {
 }
 
 /// The signals of the diagnosis, and the place of everything else.
-fn evidence(result: &RunResult) -> String {
+pub(in crate::repair) fn evidence(result: &RunResult) -> String {
     let signals = result.diagnosis.iter().flat_map(|found| &found.signals);
     let lines = signals.map(|signal| format!("- {}: {} ({})", signal.what, signal.quote, signal.at));
     let folder = result.run_dir.iter().map(|dir| format!("- everything that the run kept: {dir}"));

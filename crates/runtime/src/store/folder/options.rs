@@ -38,6 +38,9 @@ pub struct Options {
     pub no_auto_fix: bool,
     /// `--repair-agent`.
     pub repair_agent: Option<String>,
+    /// `--review-agent` and `--accept-repairs`.
+    #[serde(skip_serializing_if = "super::request::is_default")]
+    pub review: super::RepairReview,
     /// The file with the number of runs that auto-fix has left.
     pub auto_fix_budget: Option<PathBuf>,
     /// `--budget-usd` and the others.

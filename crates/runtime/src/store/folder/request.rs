@@ -29,6 +29,29 @@ pub enum Beside {
     Allowed,
 }
 
+/// Who decides about a repair that no rule decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RepairReview {
+    /// The agent program that gives a second opinion.
+    #[serde(skip_serializing_if = "is_default")]
+    pub agent: Option<String>,
+    /// What happens to the questions that remain.
+    #[serde(skip_serializing_if = "is_default")]
+    pub questions: Questions,
+}
+
+/// What happens to a repair that no rule decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Questions {
+    /// A person decides.
+    #[default]
+    Person,
+    /// It is refused.
+    Refuse,
+}
+
 /// The options of a request. An absent one has its default; a resume keeps the run's own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -81,6 +104,9 @@ pub struct RequestOptions {
     /// The agent program that repairs recipes.
     #[serde(skip_serializing_if = "is_default")]
     pub repair_agent: Option<String>,
+    /// Who decides about a repair that no rule decides.
+    #[serde(skip_serializing_if = "is_default")]
+    pub review: RepairReview,
     /// The default timeout of steps in seconds.
     #[serde(skip_serializing_if = "is_default")]
     pub step_timeout: Option<f64>,
@@ -89,7 +115,7 @@ pub struct RequestOptions {
     pub strict: bool,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
@@ -164,12 +190,13 @@ mod tests {
             recipe_dirs: vec!["/d".into()],
             recovery: Some(Recovery::Off),
             repair_agent: Some("b".to_owned()),
+            review: RepairReview { agent: Some("c".to_owned()), questions: Questions::Refuse },
             step_timeout: Some(1.0),
             strict: true,
         };
         let json = serde_json::to_value(&request).unwrap();
         let keys: Vec<&String> = json["options"].as_object().unwrap().keys().collect();
-        assert!(keys.is_sorted() && keys.len() == 18, "{keys:?}");
+        assert!(keys.is_sorted() && keys.len() == 19, "{keys:?}");
     }
 
     #[test]

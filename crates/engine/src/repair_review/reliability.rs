@@ -1,0 +1,177 @@
+//! Whether a script can fail at all, and whether it ignores failures that it did not ignore before.
+//!
+//! Only certain knowledge counts: a command that is not known to succeed can fail.
+
+use recipe::shell::syntax::{
+    CommandKind, CommandList, Joint, ListEntry, Pipeline, RedirectKind, ShellCommand, ShellWord,
+};
+
+/// Commands that succeed with any arguments.
+const CONSTANT: [&str; 5] = ["true", ":", "echo", "printf", "wait"];
+/// Settings of the shell that succeed and do nothing else.
+const SETTINGS: [&str; 8] = ["set", "shopt", "export", "local", "readonly", "declare", "unset", "trap"];
+
+/// Whether a script succeeds whatever happens.
+pub fn cannot_fail(list: &CommandList) -> bool {
+    let mut settings = Settings::default();
+    list.visit(&mut |command| settings.see(command));
+    settings.holds_list(list)
+}
+
+/// Whether failures are ignored that were not ignored before: `set +e`, or `… || true` after a command that was there.
+pub(super) fn ignores_more(before: &CommandList, after: &CommandList) -> bool {
+    let has_set = |list: &CommandList| {
+        list.simple_commands().iter().any(|words| {
+            let texts: Vec<String> = words.iter().map(ShellWord::text).collect();
+            matches!(
+                texts.iter().map(String::as_str).collect::<Vec<_>>()[..],
+                ["set", "+e"] | ["set", "+o", "errexit"]
+            )
+        })
+    };
+    let ignored = |list: &CommandList| -> Vec<Pipeline> {
+        let mut found = Vec::new();
+        let mut see = |list: &CommandList| {
+            let settings = Settings::default();
+            let is_ignored = |entry: &&ListEntry| {
+                entry
+                    .rest
+                    .last()
+                    .is_some_and(|(joint, last)| *joint == Joint::Or && settings.holds_pipeline(last))
+            };
+            found.extend(list.entries.iter().filter(is_ignored).map(|entry| entry.first.clone()));
+        };
+        see(list);
+        list.visit(&mut |command| command.lists().into_iter().for_each(&mut see));
+        found
+    };
+    let was_there = |pipeline: &Pipeline| {
+        let known = before.simple_commands();
+        pipeline.commands.iter().any(|command| match &command.kind {
+            CommandKind::Simple { words, .. } => known.contains(&words.as_slice()),
+            _ => false,
+        })
+    };
+    let earlier = ignored(before);
+    (has_set(after) && !has_set(before))
+        || ignored(after).iter().any(|pipeline| !earlier.contains(pipeline) && was_there(pipeline))
+}
+
+/// What a script sets or contains that decides about its status.
+#[derive(Default)]
+struct Settings {
+    stops_at_failures: bool,
+    pipefail: bool,
+    /// Whether it has an `exit` that may be a failure, or runs code that is not visible.
+    may_exit: bool,
+    /// Names of functions: a call may do anything.
+    functions: Vec<String>,
+}
+
+impl Settings {
+    fn see(&mut self, command: &ShellCommand) {
+        match &command.kind {
+            CommandKind::Function { name, .. } => self.functions.push(name.clone()),
+            CommandKind::Simple { words, .. } => {
+                let texts: Vec<String> = words.iter().map(ShellWord::text).collect();
+                let Some(first) = texts.first() else { return };
+                match first.as_str() {
+                    "exit" | "return" => self.may_exit |= texts.get(1).is_none_or(|code| code != "0"),
+                    "set" => {
+                        self.stops_at_failures |=
+                            texts[1..].iter().any(|word| is_flag(word, 'e') || word == "errexit");
+                        self.pipefail |= texts.iter().any(|word| word == "pipefail");
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a list succeeds whatever happens.
+    fn holds_list(&self, list: &CommandList) -> bool {
+        if self.may_exit {
+            return false;
+        }
+        match self.stops_at_failures {
+            true => list.entries.iter().all(|entry| self.holds_entry(entry)),
+            // what is after an unconditional `exit 0` does not count
+            false => {
+                let end = list.entries.iter().position(exits_well);
+                let last = end.map(|at| &list.entries[at]).or(list.entries.last());
+                last.is_none_or(|entry| self.holds_entry(entry))
+            }
+        }
+    }
+
+    fn holds_entry(&self, entry: &ListEntry) -> bool {
+        if entry.in_background {
+            return true;
+        }
+        let mut holds = self.holds_pipeline(&entry.first);
+        for (joint, pipeline) in &entry.rest {
+            holds = match joint {
+                Joint::And => holds && self.holds_pipeline(pipeline),
+                Joint::Or => holds || self.holds_pipeline(pipeline),
+            };
+        }
+        holds
+    }
+
+    fn holds_pipeline(&self, pipeline: &Pipeline) -> bool {
+        let holds = |command: &ShellCommand| self.holds_command(command);
+        let all = match self.pipefail {
+            true => pipeline.commands.iter().all(holds),
+            false => pipeline.commands.last().is_some_and(holds),
+        };
+        all && !pipeline.is_negated
+    }
+
+    fn holds_command(&self, command: &ShellCommand) -> bool {
+        let writes = command.redirects.iter().any(|redirect| {
+            matches!(redirect.kind, RedirectKind::Write | RedirectKind::Read)
+                && redirect.target.text() != "/dev/null"
+        });
+        if writes {
+            return false;
+        }
+        match &command.kind {
+            CommandKind::Simple { assignments, words } => {
+                let values = assignments.iter().flat_map(|assignment| &assignment.values);
+                match words.first().map(ShellWord::text) {
+                    None => values.into_iter().all(has_no_commands),
+                    Some(name) => {
+                        let is_exit = name == "exit" && words.get(1).is_some_and(|code| code.text() == "0");
+                        let is_known = [&CONSTANT[..], &SETTINGS[..]].concat().contains(&name.as_str());
+                        !self.functions.contains(&name) && (is_exit || is_known)
+                    }
+                }
+            }
+            CommandKind::Group(list) | CommandKind::Subshell(list) => self.holds_list(list),
+            CommandKind::If { arms, otherwise } => {
+                arms.iter().all(|(_, body)| self.holds_list(body))
+                    && otherwise.as_ref().is_none_or(|body| self.holds_list(body))
+            }
+            CommandKind::Loop { body, .. } | CommandKind::For { body, .. } => self.holds_list(body),
+            CommandKind::Case { arms, .. } => arms.iter().all(|(_, body)| self.holds_list(body)),
+            CommandKind::Function { .. } => true,
+        }
+    }
+}
+
+fn has_no_commands(word: &ShellWord) -> bool {
+    !word.parts.iter().any(|part| matches!(part, recipe::shell::syntax::WordPart::Commands { .. }))
+}
+
+/// Whether an entry is `exit` or `exit 0`.
+fn exits_well(entry: &ListEntry) -> bool {
+    let [command] = entry.first.commands.as_slice() else { return false };
+    let CommandKind::Simple { words, .. } = &command.kind else { return false };
+    let texts: Vec<String> = words.iter().map(ShellWord::text).collect();
+    entry.rest.is_empty() && matches!(texts.iter().map(String::as_str).collect::<Vec<_>>()[..], ["exit", "0"])
+}
+
+fn is_flag(word: &str, flag: char) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.contains(flag)
+}

@@ -1,0 +1,66 @@
+//! What a step is for, as far as its declaration and its links to other steps tell.
+
+use std::collections::HashSet;
+
+use recipe::{
+    graph,
+    plan::{Plan, Step, StepKind, Unit},
+    shell::syntax,
+};
+
+use super::{ReviewRule, outside_effects, reliability::cannot_fail};
+use crate::{knowledge::Knowledge, run::state::effects::is_for_once};
+
+/// What a step is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Role {
+    /// It failed, or contains the step that failed.
+    pub(super) failed: bool,
+    /// It verifies: it failed, or its exit code is its only product.
+    pub(super) verifies: bool,
+    /// It changes the world outside.
+    pub(super) effect: bool,
+}
+
+impl Role {
+    /// The rule for a change that no other rule decides.
+    pub(super) fn unlisted(self) -> ReviewRule {
+        match self {
+            Role { effect: true, .. } => ReviewRule::EffectChanged,
+            Role { verifies: true, .. } => ReviewRule::CheckChanged,
+            _ => ReviewRule::NotAVerification,
+        }
+    }
+}
+
+/// The role of the step at this index.
+pub(super) fn role(knowledge: &Knowledge, plan: &Plan, unit: &Unit, at: usize, failed: &str) -> Role {
+    let step = &unit.steps[at];
+    let failed = failed.split('/').any(|part| part == step.id);
+    let effect = is_for_once(step) || acts(knowledge, step);
+    let can_fail = matches!(&step.kind, StepKind::Shell { command } if may_fail(command.text()));
+    let has_product = !step.produces.is_empty() || is_read(plan, unit, step);
+    Role { failed, verifies: can_fail && (failed || !(has_product || effect)), effect }
+}
+
+/// Whether a command can fail: one that only prints verifies nothing.
+fn may_fail(command: &str) -> bool {
+    !syntax::parse(command).is_some_and(|list| cannot_fail(&list))
+}
+
+/// Whether its command is known to change the world outside.
+fn acts(knowledge: &Knowledge, step: &Step) -> bool {
+    let StepKind::Shell { command } = &step.kind else { return false };
+    syntax::parse(command.text()).is_some_and(|list| !outside_effects::find(knowledge, &list).is_empty())
+}
+
+/// Whether another step, or the result of the recipe, reads the value of a step.
+fn is_read(plan: &Plan, unit: &Unit, step: &Step) -> bool {
+    let names: HashSet<String> = step.store.iter().cloned().collect();
+    let is_shown = unit
+        .output
+        .as_ref()
+        .is_some_and(|output| output.template.names().iter().any(|(path, _)| names.contains(&path.root)));
+    let others = unit.steps.iter().filter(|other| other.id != step.id);
+    is_shown || others.into_iter().any(|other| graph::reads_one_of(plan, other, &names).is_some())
+}

@@ -1,0 +1,249 @@
+//! Scripts and tasks by their names: some change the world outside, some check; none is dropped or emptied.
+
+use super::{plan, verdict};
+
+const EFFECTS: [&str; 96] = [
+    "npm run deploy",
+    "yarn deploy",
+    "yarn run deploy",
+    "pnpm run deploy",
+    "pnpm deploy",
+    "bun run deploy",
+    "npm run publish",
+    "npm run release",
+    "npm run deploy:prod",
+    "npm --prefix web run deploy",
+    "npm -w web run deploy",
+    "yarn workspace web deploy",
+    "yarn npm publish",
+    "pnpm -r publish",
+    "yarn release",
+    "npm publish",
+    "npm unpublish x",
+    "deno task deploy",
+    "nx run web:deploy",
+    "turbo run deploy",
+    "lerna publish",
+    "changeset publish",
+    "composer run deploy",
+    "./push.sh",
+    "./release.sh",
+    "./ship.sh",
+    "./upload.sh",
+    "./scripts/create-pr.sh",
+    "bash push.sh",
+    "sh ./release.sh prod",
+    "python3 deploy.py",
+    "python scripts/release.py",
+    "node deploy.js",
+    "node scripts/publish.js",
+    "node --enable-source-maps deploy.mjs",
+    "ruby deploy.rb",
+    "tsx scripts/deployWeb.ts",
+    "python3 manage.py deploy",
+    "php artisan deploy",
+    "./manage.sh deploy",
+    "./ctl publish",
+    "npx gh-pages -d dist",
+    "npx gh-pages@6 -d dist",
+    "bunx gh-pages -d dist",
+    "pnpm dlx gh-pages -d dist",
+    "npx semantic-release",
+    "docker compose push",
+    "docker-compose push",
+    "docker buildx build --push .",
+    "docker build --push -t x .",
+    "docker image push x",
+    "docker stack deploy -c x y",
+    "docker buildx bake --push",
+    "podman push x",
+    "heroku container:push web",
+    "heroku container:release web",
+    "eb deploy",
+    "cap production deploy",
+    "cap deploy",
+    "fastlane deploy",
+    "fastlane release",
+    "fastlane ios release",
+    "fastlane ios beta",
+    "cargo release",
+    "cargo publish",
+    "cargo xtask release",
+    "cargo run --bin deploy",
+    "go run ./cmd/deploy",
+    "skaffold run",
+    "skaffold deploy",
+    "kamal deploy",
+    "cf push",
+    "hg push",
+    "dvc push",
+    "pod trunk push x",
+    "wrangler pages deploy dist",
+    "netlify deploy",
+    "amplify push",
+    "supabase functions deploy x",
+    "mkdocs gh-deploy",
+    "mike deploy 1",
+    "fab deploy",
+    "inv deploy",
+    "mage deploy",
+    "mvn clean deploy",
+    "gradle :app:publish",
+    "./gradlew publishToSonatype",
+    "mvn release:perform",
+    "dotnet nuget push x",
+    "twine upload d",
+    "conan upload x",
+    "git lfs push origin",
+    "git subtree push a b c",
+    "rake release",
+    "gsutil cp a gs://b",
+    "gh api -X POST repos/x",
+];
+
+const CHECKS: [&str; 40] = [
+    "./run-tests.sh",
+    "bash tests/run.sh",
+    "./scripts/test.sh",
+    "sh test.sh",
+    "python3 tests/run.py",
+    "node test.js",
+    "node --test",
+    "node --test tests/",
+    "./check.sh",
+    "./verify.sh",
+    "./validate.sh",
+    "./scripts/lint.sh",
+    "bash ci/check.sh",
+    "python3 check.py",
+    "./run_tests.py",
+    "bash -e scripts/run-tests.sh",
+    "./test-unit.sh",
+    "python3 test_app.py",
+    "python3 -u app_test.py",
+    "ruby test/app.rb",
+    "./verify-deploy.sh",
+    "./ci.sh",
+    "bash scripts/ci.sh",
+    "./e2e.sh",
+    "./smoke-test.sh",
+    "sh -x validate.sh report.md",
+    "./typecheck.sh",
+    "bin/check",
+    "./bin/verify",
+    "scripts/check-format",
+    "node scripts/validate.mjs",
+    "python3 scripts/verify_output.py",
+    "./runTests.sh",
+    "perl t/check.pl",
+    "tsx checkTypes.ts",
+    "php tests/all.php",
+    "./check-links.sh docs",
+    "zsh test.zsh",
+    "./validate_schema.py x",
+    "bash ./specs/run.sh",
+];
+
+fn recipe(before: &str, command: &str, other: &str) -> String {
+    format!(
+        "name: r\nsteps:\n  - {{id: a, command: echo a}}\n  - {{id: b, command: {other}}}\n  - {{id: c, {before}}}\n  \
+         - {{id: s, {command}}}\n"
+    )
+}
+
+/// The codes of a repair that mends `b` and makes `s` something else.
+fn judged(before: &str, old: &str, new: &str) -> &'static str {
+    let (old, new) = (recipe(before, old, "git frobnicate"), recipe(before, new, "git status"));
+    verdict(&plan(&old, 9), &plan(&new, 9), "b")
+}
+
+/// What a command may not become.
+fn check_kept(before: &str, command: &str) {
+    let own = format!("command: {command:?}");
+    for new in ["true", ":", "exit 0", "echo ok", "# nothing"] {
+        assert_ne!(judged(before, &own, &format!("command: {new:?}")), "", "{command} -> {new}");
+    }
+    for new in [
+        format!("command: {:?}", format!("{command} || true")),
+        format!("command: {:?}", format!("{command}; true")),
+        format!("command: {:?}", format!("# {command}")),
+        format!("command: {:?}", format!("echo '{}'", command.replace('\'', ""))),
+        format!("{own}, condition: 'false'"),
+        format!("{own}, when_tags: [never]"),
+        format!("{own}, continue_on_error: true"),
+    ] {
+        assert_ne!(judged(before, &own, &new), "", "{command} -> {new}");
+    }
+    let old = plan(&recipe(before, &own, "git frobnicate"), 9);
+    let gone: String = recipe(before, &own, "git status")
+        .lines()
+        .filter(|line| !line.contains("id: s,"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_ne!(verdict(&old, &plan(&gone, 9), "b"), "", "{command} is gone");
+}
+
+#[test]
+fn scripts_that_act_or_check_are_kept() {
+    for command in EFFECTS.iter().chain(&CHECKS) {
+        check_kept("command: echo c", command);
+    }
+}
+
+#[test]
+fn what_comes_right_after_an_agent_is_kept() {
+    for command in [
+        "python3 -c \"pass\"",
+        "./inspect.sh",
+        "cat out.txt",
+        "ls out",
+        "node index.js",
+        "date",
+        "wc -l out.txt",
+    ] {
+        check_kept("prompt: Write out.txt", command);
+    }
+    for (old, new) in
+        [("cat out.txt", "cat ./out.txt"), ("./inspect.sh", "bash ./inspect.sh"), ("echo x", "true")]
+    {
+        let (old, new) = (format!("command: {old:?}"), format!("command: {new:?}"));
+        assert_ne!(judged("prompt: Write", &old, &new), "refused", "{old} -> {new}");
+    }
+}
+
+#[test]
+fn a_failed_script_that_checks_may_be_mended() {
+    let judge = |old: &str, new: &str| {
+        let recipe = |command: &str| recipe("command: echo c", &format!("command: {command:?}"), "echo b");
+        verdict(&plan(&recipe(old), 9), &plan(&recipe(new), 9), "s")
+    };
+    for (old, new) in [
+        ("bash test/run.sh", "bash tests/run.sh"),
+        ("./run-tests.sh", "bash ./run-tests.sh"),
+        ("./run-tests.sh", "./scripts/run-tests.sh"),
+        ("./run-tests.sh", "chmod +x run-tests.sh && ./run-tests.sh"),
+        ("./run-test.sh", "./run-tests.sh"),
+        ("python tests/run.py", "python3 tests/run.py"),
+        ("./check.sh --bogus", "./check.sh"),
+        ("sh check.sh", "bash check.sh"),
+        ("node --tests", "node --test"),
+        ("./verify.sh report.txt", "./verify.sh report.md"),
+        ("cd sub; ./check.sh", "set -e; cd sub; ./check.sh"),
+    ] {
+        assert_ne!(judge(old, new), "refused", "{old} -> {new}");
+    }
+    for (old, new) in [
+        ("./run-tests.sh", "true"),
+        ("./run-tests.sh", "./run-tests.sh || true"),
+        ("./run-tests.sh", "./run-tests.sh --skip slow"),
+        ("./run-tests.sh", "! ./run-tests.sh"),
+        ("./run-tests.sh", "echo 'exit 0' > run-tests.sh; bash run-tests.sh"),
+        ("./run-tests.sh", "test -f run-tests.sh"),
+        ("./run-tests.sh", "bash -n run-tests.sh"),
+        ("bash tests/run.sh", "ls tests"),
+        ("./check.sh a b", "./check.sh a"),
+        ("./check.sh", "./build.sh"),
+    ] {
+        assert_ne!(judge(old, new), "", "{old} -> {new}");
+    }
+}
