@@ -320,14 +320,23 @@ pub(crate) fn missing_run(usage: &clap::Error) -> String {
     .unwrap_or_default()
 }
 
-/// What to say about a second recipe, which is taken for a command.
-pub(crate) fn second_recipe(usage: &clap::Error) -> Option<String> {
+/// The command that the first word is close to: more arguments make it an error of usage, not a missing recipe.
+pub(crate) fn misspelt_verb(arguments: &[OsString]) -> Option<String> {
+    let command = Cli::command();
+    let word = arguments.get(order::first_word(arguments, &command)?)?.to_str()?;
+    let meant = similar_verb(word).filter(|_| command.find_subcommand(word).is_none())?;
+    Some(format!("did you mean the command `{meant}`?"))
+}
+
+/// What to say about a second recipe, which is taken for a command. `meant` is what the first one may be instead.
+pub(crate) fn second_recipe(usage: &clap::Error, meant: Option<&str>) -> Option<String> {
     let text = usage.to_string();
     let (_, rest) = text.split_once("the subcommand '")?;
     let (word, _) = rest.split_once("' cannot be used with '[RECIPE]'")?;
-    let hint = match word {
-        "last" => "did you mean `recipe-runner-rs resume last`?",
-        _ => "a run takes one recipe; `recipe-runner-rs validate` checks several at once",
+    let hint = match (meant, word) {
+        (Some(meant), _) => meant,
+        (None, "last") => "did you mean `recipe-runner-rs resume last`?",
+        (None, _) => "a run takes one recipe; `recipe-runner-rs validate` checks several at once",
     };
     Some(format!("error: unexpected argument `{word}`\n  {hint}\n"))
 }

@@ -10,6 +10,7 @@ use recipe::{
     plan::Plan,
     source::Sources,
     value::Value,
+    yaml::{Entry, Node, NodeKind},
 };
 use runtime::{machine::discovery::Library, requests::Inputs, store::secrets::Mask};
 
@@ -146,22 +147,41 @@ pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out
 
 /// The secrets in the lines that problems point at, even if the rest of a recipe is broken.
 fn secrets_in(sources: &Sources) -> Mask {
-    let roots: Vec<_> =
-        sources.iter().filter_map(|(file, _)| recipe::yaml::parse(sources, file, &mut Vec::new())).collect();
-    let field = |name: &str| -> Vec<Value> {
-        roots.iter().filter_map(|root| Some(root.get(name)?.value.to_value())).collect()
-    };
-    let names = field("secrets").into_iter().flat_map(|value| match value {
+    let roots = sources.iter().filter_map(|(file, _)| recipe::yaml::parse_with_duplicates(sources, file));
+    let roots: Vec<Node> = roots.collect();
+    let declared = roots.iter().filter_map(|root| Some(root.get("secrets")?.value.to_value()));
+    let names = declared.flat_map(|value| match value {
         Value::List(names) => names.iter().map(|name| name.render().into_owned()).collect(),
         _ => Vec::new(),
     });
     let mut mask = Mask::new(names);
-    for context in field("context") {
-        if let Value::Map(context) = context {
-            mask.learn(&context);
-        }
-    }
+    roots.iter().for_each(|root| learn_values(root, &mut mask));
     mask
+}
+
+/// Learns the secrets in every `context` and `env` of a recipe.
+fn learn_values(node: &Node, mask: &mut Mask) {
+    match &node.kind {
+        NodeKind::Map(entries) => entries.iter().for_each(|Entry { key, value }| match key.text.as_str() {
+            "context" | "env" => learn_members(value, "", mask),
+            _ => learn_values(value, mask),
+        }),
+        NodeKind::List(items) => items.iter().for_each(|item| learn_values(item, mask)),
+        NodeKind::Scalar(_) => {}
+    }
+}
+
+/// Learns the secrets in a value; `name` is its path, with dots.
+fn learn_members(node: &Node, name: &str, mask: &mut Mask) {
+    match &node.kind {
+        NodeKind::Map(entries) => entries.iter().for_each(|Entry { key, value }| match name {
+            "" => learn_members(value, &key.text, mask),
+            name if mask.is_secret(name) => learn_members(value, name, mask),
+            name => learn_members(value, &format!("{name}.{}", key.text), mask),
+        }),
+        NodeKind::List(items) => items.iter().for_each(|item| learn_members(item, name, mask)),
+        NodeKind::Scalar(scalar) => mask.learn_value(name, &scalar.to_value()),
+    }
 }
 
 /// The plan of a valid recipe; otherwise the result of the check.

@@ -35,9 +35,9 @@ fn main() -> Exit {
     if arguments.len() < 2 && environment.stderr_is_terminal {
         return welcome::show(&mut out);
     }
-    let exit = match args::parse(arguments) {
+    let exit = match args::parse(arguments.clone()) {
         Ok(cli) => act(cli, &environment, &mut out).unwrap_or_else(|failure| failure.report(&mut out)),
-        Err(usage) => explain_usage(&usage, &mut out),
+        Err(usage) => explain_usage(&usage, args::misspelt_verb(&arguments).as_deref(), &mut out),
     };
     let exit = match out.lost() {
         Some(error) if exit == Exit::Success => {
@@ -77,12 +77,14 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
     }
 }
 
-/// Shows `--help` and `--version` as results; anything else is an error of the command line.
-fn explain_usage(usage: &clap::Error, out: &mut Out) -> Exit {
+/// Shows `--help` and `--version` as results; anything else is an error of the command line. `meant` asks whether
+/// another command was meant.
+fn explain_usage(usage: &clap::Error, meant: Option<&str>, out: &mut Out) -> Exit {
     let mut text = usage.render().ansi().to_string();
     if usage.use_stderr() {
         text.push_str(&args::missing_run(usage));
-        let text = args::second_recipe(usage).unwrap_or(text);
+        text.extend(meant.map(|meant| format!("\n{meant}\n")));
+        let text = args::second_recipe(usage, meant).unwrap_or(text);
         out.notice(&text);
         return Exit::Invalid;
     }

@@ -131,3 +131,30 @@ fn a_hook_gets_the_error_of_its_step() {
         }
     }
 }
+
+#[test]
+fn equal_failures_of_a_hook_are_shown_once_and_counted() {
+    let env = env();
+    let recipe = "
+name: r
+hooks: {post_step: 'echo no pager >&2; exit 7', on_error: exit 8}
+steps:
+  - {id: a, command: 'true'}
+  - {id: b, command: 'true'}
+  - {id: c, command: 'true'}
+  - {id: d, command: exit 3}
+";
+    for arguments in [&["--progress"][..], &["--quiet"]] {
+        let shown = env.text(recipe, arguments).stderr;
+        let warnings: Vec<&str> = shown.lines().filter(|line| line.contains("warning: hook")).collect();
+        let [first, failed, counted] = warnings[..] else { panic!("{shown}") };
+        assert!(first.ends_with("a] warning: hook post_step failed: exit code 7: no pager"), "{shown}");
+        assert!(failed.ends_with("d] warning: hook on_error failed: exit code 8"), "{shown}");
+        assert_eq!(
+            counted, "[run] warning: hook post_step failed 2 more times: exit code 7: no pager",
+            "{shown}"
+        );
+    }
+    let notes = env.run(["show", "last", "--output-format", "json"]).json()["evidence"]["notes"].clone();
+    assert_eq!(notes.as_array().map(Vec::len), Some(4), "{notes}");
+}

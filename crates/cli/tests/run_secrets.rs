@@ -141,6 +141,27 @@ fn a_secret_that_a_message_cuts_is_not_shown_in_part() {
 }
 
 #[test]
+fn a_value_that_begins_or_ends_a_secret_stays_readable() {
+    let env = env();
+    let recipe = "
+name: r
+context: {repo_path: /srv/app, key_name: id_rsa.pem, ssh_key: /srv/app/keys/id_rsa.pem}
+steps:
+  - {id: say, command: 'echo {{repo_path}}; echo {{key_name}}; echo {{ssh_key}}'}
+  - {id: stop, command: 'exit 3'}
+";
+    let printed = "/srv/app\nid_rsa.pem\n[REDACTED]";
+    for output in [env.json(recipe, &[]), env.run(["show", "last", "--output-format", "json"])] {
+        assert_eq!(output.value("repo_path"), "/srv/app", "{}", output.all());
+        assert_eq!(output.value("key_name"), "id_rsa.pem", "{}", output.all());
+        assert_eq!(output.step("say")["output"], printed, "{}", output.all());
+    }
+    for output in [env.text(recipe, &[]), env.run(["logs", "last"])] {
+        assert!(output.all().contains(printed), "{}", output.all());
+    }
+}
+
+#[test]
 fn an_explanation_hides_a_secret_wherever_the_recipe_repeats_it() {
     let env = env().file(
         "r.yaml",
@@ -174,6 +195,11 @@ fn problems_do_not_show_the_secrets_of_their_lines() {
         "name: r\ncontext: {api_key: topsecretval}\nsteps:\n  - {id: a, command: 'true', topsecretval: 1}\n",
         "name: r\nsecrets: [plain]\ncontext: {plain: topsecretval, x: {{}\nsteps: [{id: a, command: 'true'}]\n",
         "name: r\nsecrets: [plain]\ncontext: {plain: topsecretval}\nsteps: [{id: a, comand: topsecretval}]\n",
+        "name: r\ncontext:\n  api_key: other12345\n  api_key: topsecretval\nsteps: [{id: a, command: 'true'}]\n",
+        "name: r\nsecrets: [plain]\ncontext: {plain: other12345, plain: {x: topsecretval}}\nsteps: [{id: a, command: 'true'}]\n",
+        "name: r\ncontext: {}\ncontext: {api_key: topsecretval}\nsteps: [{id: a, command: 'true'}]\n",
+        "name: r\nsteps:\n  - {id: a, command: 'true', env: {API_KEY: other12345, API_KEY: topsecretval}}\n",
+        "name: r\nsteps:\n  - {id: a, command: 'echo {{undef}}', env: {API_KEY: topsecretval}}\n",
     ] {
         let env = env().file("r.yaml", recipe);
         let output = env.run(["r.yaml"]);

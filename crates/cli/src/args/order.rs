@@ -20,7 +20,7 @@ pub(super) fn verb_first(mut arguments: Vec<OsString>, command: &Command) -> Vec
 }
 
 /// The index of the first argument that is neither an option nor the value of one.
-fn first_word(arguments: &[OsString], command: &Command) -> Option<usize> {
+pub(super) fn first_word(arguments: &[OsString], command: &Command) -> Option<usize> {
     let mut at = 1;
     while at < arguments.len() {
         match arguments[at].to_str() {

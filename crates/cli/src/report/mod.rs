@@ -3,6 +3,7 @@
 pub(crate) mod diagnostics;
 pub(crate) mod failure;
 pub(crate) mod hints;
+pub(crate) mod hook_failures;
 pub(crate) mod json;
 pub(crate) mod live;
 pub(crate) mod progress;

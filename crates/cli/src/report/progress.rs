@@ -28,6 +28,7 @@ use crate::{
     report::{
         failure::clean,
         hints::Hints,
+        hook_failures::HookFailures,
         live::{Keep, fit, printable},
         words::{
             count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, processes,
@@ -74,6 +75,7 @@ pub(crate) struct Progress<'a> {
     labels: HashMap<String, String>,
     /// The next attempt, and its time.
     waits: HashMap<String, (u32, Instant)>,
+    hooks: HookFailures,
 }
 
 /// The bytes at the end of an output to search for its last line.
@@ -104,6 +106,7 @@ impl<'a> Progress<'a> {
             agents: HashSet::new(),
             labels: HashMap::new(),
             waits: HashMap::new(),
+            hooks: HookFailures::default(),
         }
     }
 
@@ -139,33 +142,32 @@ impl<'a> Progress<'a> {
             // the run was stopped: no attempt follows
             Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
-                let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
+                let why = mask.quotation(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 let (label, next) = (label(path, state), next_attempt(*retry_in_ms));
                 self.line(&format!("{label} attempt {attempt} failed: {why}; {next}"));
                 let until = Instant::now() + Duration::from_millis(*retry_in_ms);
                 self.waits.insert(path.clone(), (attempt + 1, until));
             }
-            Event::HookFinished { path, hook, error: Some(error) } => {
-                let label = label(path, state);
+            Event::HookFinished { path, hook, error: Some(error) } if self.hooks.is_first(hook, error) => {
+                let (label, error) = (label(path, state), mask.quotation(error));
                 // shown even in quiet modes: the hook may have been meant to alert a person
-                self.out
-                    .notice(&clean(&format!("{label} warning: hook {hook} failed: {}", mask.text(error))));
+                self.out.notice(&clean(&format!("{label} warning: hook {hook} failed: {error}")));
             }
             // shown together with the skipped step
             Event::Noted { path: Some(path), message, .. } if state.settings.dry_run => {
-                self.last.insert(path.clone(), shortened(&mask.text(message)).into_owned());
+                self.last.insert(path.clone(), shortened(&mask.quotation(message)).into_owned());
             }
             Event::Noted { path, message, next } => {
                 let label = path.as_ref().map_or_else(|| "[run]".to_owned(), |path| label(path, state));
                 let note = self.hints.note(message, next.as_ref());
-                self.line(&format!("{label} {}", mask.text(&note)));
+                self.line(&format!("{label} {}", mask.quotation(&note)));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 let label = label(path, state);
-                self.line(&format!("{label} {}: stopping its steps", mask.text(error)));
+                self.line(&format!("{label} {}: stopping its steps", mask.quotation(error)));
             }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
-                self.line(&format!("[auto-fix] {}", mask.text(&fixing(event))));
+                self.line(&format!("[auto-fix] {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
             // shown with the end of the step
@@ -180,7 +182,10 @@ impl<'a> Progress<'a> {
 
     fn run_finished(&mut self, finished: &RunFinished, state: &RunState, mask: &Mask) {
         for text in processes(finished) {
-            self.line(&format!("[run] {}", mask.text(&text)));
+            self.line(&format!("[run] {}", mask.quotation(&text)));
+        }
+        for text in self.hooks.take_repeated() {
+            self.out.notice(&clean(&format!("[run] {}", mask.quotation(&text))));
         }
         let ending = match (state.settings.dry_run, finished.status) {
             (true, engine::RunStatus::Completed) => "dry run completed, nothing was executed".to_owned(),

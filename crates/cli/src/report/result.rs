@@ -376,7 +376,7 @@ fn said(step: &StepResult, result: &RunResult, snippet: &Snippet) -> String {
         let size = output.bytes;
         let part = if (tail.len() as u64) + 1 < size { "last of " } else { "" };
         text.push_str(&format!("  {part}{name} ({size} bytes in {}):\n", path.display()));
-        text.push_str(&indented(&result.mask.text(&tail)));
+        text.push_str(&indented(&result.mask.quotation(&tail)));
     }
     text
 }

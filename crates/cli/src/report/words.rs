@@ -121,7 +121,7 @@ pub(crate) fn ending(step: &StepState, mask: &Mask) -> String {
     let took = duration(taken(step));
     let error = || {
         let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref());
-        mask.text(first_line(error.unwrap_or("no message"))).into_owned()
+        mask.quotation(first_line(error.unwrap_or("no message"))).into_owned()
     };
     match step.status {
         StepStatus::Completed if step.recovered => format!("completed in {took} (recovered by an agent)"),

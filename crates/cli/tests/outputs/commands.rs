@@ -163,7 +163,7 @@ fn a_misspelt_command() {
             --- stdout
             --- stderr
             error: unexpected argument `release.yaml`
-              a run takes one recipe; `recipe-runner-rs validate` checks several at once
+              did you mean the command `validate`?
         "#]],
     );
 }

@@ -10,7 +10,7 @@ use super::{
     Key,
     align::align,
     explain::{ScannerError, explain, unquoted_braces},
-    maps::{RawKey, finish_map},
+    maps::{Duplicates, RawKey, finish_map},
     quote::{line_of, quote, rest_of_line},
     scalar::{Scalar, TextStyle, Typing},
     shared::{MAX_DEPTH, MAX_NODES, MAX_TEXT, SharedKind, SharedNode, Size, too_deep, too_much},
@@ -32,11 +32,17 @@ pub(super) enum Composed {
 }
 
 /// Reads the only document of a text.
-pub(super) fn compose(text: &str, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Composed {
+pub(super) fn compose(
+    text: &str,
+    file: FileId,
+    diagnostics: &mut Vec<Diagnostic>,
+    duplicates: Duplicates,
+) -> Composed {
     let mut composer = Composer {
         text,
         file,
         diagnostics,
+        duplicates,
         lines: OnceCell::new(),
         stack: Vec::new(),
         anchors: HashMap::new(),
@@ -61,6 +67,7 @@ struct Composer<'a> {
     text: &'a str,
     file: FileId,
     diagnostics: &'a mut Vec<Diagnostic>,
+    duplicates: Duplicates,
     lines: OnceCell<Vec<u32>>,
     stack: Vec<OpenCollection>,
     anchors: HashMap<usize, Rc<SharedNode>>,
@@ -315,6 +322,7 @@ impl Composer<'_> {
                     entries,
                     |place| line_number(lines, text, place.span.start as usize),
                     self.diagnostics,
+                    self.duplicates,
                 );
                 SharedNode::map(entries, place)
             }

@@ -26,11 +26,19 @@ pub(super) enum RawKey {
     Unusable,
 }
 
+/// Whether the tree has an entry whose key is already in its map.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Duplicates {
+    Dropped,
+    Kept,
+}
+
 /// The entries, in order, with merged ones at the place of their `<<`. `line` is used only for messages.
 pub(super) fn finish_map(
     raw: Vec<(RawKey, Rc<SharedNode>)>,
     line: impl Fn(Place) -> usize,
     diagnostics: &mut Vec<Diagnostic>,
+    duplicates: Duplicates,
 ) -> Vec<SharedEntry> {
     let first = first_places(&raw);
     let mut merged_at = None;
@@ -44,6 +52,9 @@ pub(super) fn finish_map(
             RawKey::Text(key) => {
                 let before = first.get(&key.text).copied().unwrap_or(key.place);
                 diagnostics.push(duplicate(&key.text, key.place, line(before)));
+                if duplicates == Duplicates::Kept {
+                    entries.push(SharedEntry { key, value });
+                }
             }
             RawKey::Merge(place) => match merged_at {
                 None => {

@@ -19,6 +19,7 @@ pub use decode::{DecodeError, MAX_BYTES, decode};
 pub use scalar::{Scalar, TextStyle};
 
 use compose::{Composed, compose};
+use maps::Duplicates;
 use shared::into_tree;
 
 use crate::{
@@ -104,7 +105,7 @@ impl Node {
 /// Parses a file that must contain one map. `None` if there is no map that can be checked further.
 pub fn parse(sources: &Sources, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let text = &sources.file(file).text;
-    let root = match compose(text, file, diagnostics) {
+    let root = match compose(text, file, diagnostics, Duplicates::Dropped) {
         Composed::Document(root) => into_tree(root),
         Composed::Nothing => {
             diagnostics.push(empty_file(Place { file, span: Span::default() }));
@@ -121,6 +122,15 @@ pub fn parse(sources: &Sources, file: FileId, diagnostics: &mut Vec<Diagnostic>)
     }
     diagnostics.push(wrong_root(&root));
     None
+}
+
+/// The tree of a file with the entries whose key is already in their map: for a search of its values. `None` if it
+/// cannot be read.
+pub fn parse_with_duplicates(sources: &Sources, file: FileId) -> Option<Node> {
+    match compose(&sources.file(file).text, file, &mut Vec::new(), Duplicates::Kept) {
+        Composed::Document(root) => Some(into_tree(root)),
+        Composed::Nothing | Composed::Unreadable => None,
+    }
 }
 
 /// Reports every text with a NUL character: no program takes one as an argument or in its environment.

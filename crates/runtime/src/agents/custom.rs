@@ -304,8 +304,10 @@ impl CustomReader {
                 matching.iter().all(matches).then(|| at(event, path)).flatten()
             }
         };
-        if let Some(answer) = found {
-            draft.finish(Some(&as_text(answer)));
+        match found {
+            Some(Value::Null) => draft.done = false,
+            Some(answer) => draft.finish(Some(&as_text(answer))),
+            None => {}
         }
         is_known || found.is_some() || matches!(self.program.answer, AnswerBy::Events(_))
     }

@@ -372,8 +372,12 @@ impl FailRule {
 impl EndRule {
     fn apply(&self, event: &Value, draft: &mut CallState) {
         let Some(path) = &self.exit_code else {
-            let answer = self.answer.as_ref().map(|path| words(event, path).unwrap_or_default());
-            return draft.finish(answer.as_deref());
+            return match self.answer.as_ref().map(|path| words(event, path)) {
+                None => draft.finish(None),
+                Some(Some(answer)) => draft.finish(Some(&answer)),
+                // `null`: an end without an answer is not a result
+                Some(None) => draft.done = false,
+            };
         };
         match total(event, path) {
             Some(0) => draft.finish(None),

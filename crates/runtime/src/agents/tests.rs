@@ -11,6 +11,7 @@ macro_rules! transcript {
 
 mod calls;
 mod custom;
+mod null_answers;
 mod partial;
 mod prose;
 mod sizes;

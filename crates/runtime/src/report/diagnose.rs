@@ -149,7 +149,7 @@ fn facts(
     let tail = |output: &Option<engine::run::event::OutputRef>| match (run_dir, output) {
         (Some(dir), Some(output)) => {
             let (tail, before) = values::placed_tail(&dir.join(&output.file), 60, 8192);
-            (mask.text(&tail).into_owned(), before)
+            (mask.quotation(&tail).into_owned(), before)
         }
         _ => Default::default(),
     };
@@ -164,7 +164,7 @@ fn facts(
     let known = Facts::of_end(ended, sub_recipe.as_deref());
     let detail = match &ended.outcome {
         Outcome::Signal(signal) => signal_words(*signal),
-        _ => mask.text(&known.detail).into_owned(),
+        _ => mask.quotation(&known.detail).into_owned(),
     };
     Facts {
         step_type: match &step.kind {
@@ -180,7 +180,7 @@ fn facts(
         stdout,
         stderr_before,
         stdout_before,
-        agent_failure: is_agent.then(|| mask.text(&error).into_owned()),
+        agent_failure: is_agent.then(|| mask.quotation(&error).into_owned()),
         files_changed: work.as_ref().and_then(|work| work.files_changed),
         answer_of: work.as_ref().map(|work| work.step.clone()),
         answer: work.and_then(|work| work.answer),

@@ -27,15 +27,15 @@ impl Failure {
     /// The failure of a run.
     pub(super) fn of(state: &RunState, mask: &Mask) -> Option<Failure> {
         let (step, ended) = state.root_cause()?;
-        let masked = |text: &str| mask.text(text).into_owned();
-        let written = |path: &str| written(state, path).map(|text| masked(&text));
+        let quoted = |text: &str| mask.quotation(text).into_owned();
+        let written = |path: &str| written(state, path).map(|text| mask.text(&text).into_owned());
         let below = state.cut_short_in(&step);
         Some(Failure {
             written: written(&step),
             cut_short: below.into_iter().map(|path| (path.clone(), written(&path))).collect(),
             step,
             outcome: ended.outcome.kind(),
-            error: masked(ended.error.as_deref().unwrap_or("the step failed without a message")),
+            error: quoted(ended.error.as_deref().unwrap_or("the step failed without a message")),
         })
     }
 }

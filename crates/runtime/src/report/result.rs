@@ -219,8 +219,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     let Subject { state, mask, status, .. } = *subject;
     let root = state.root();
     let finished = state.finished.as_ref();
-    let masked = |text: &str| mask.text(text).into_owned();
-    let all_masked = |texts: &[String]| texts.iter().map(|text| masked(text)).collect();
+    let quoted = |texts: &[String]| texts.iter().map(|text| mask.quotation(text).into_owned()).collect();
     let failure = match status {
         RunStatus::Failed | RunStatus::Waiting => Failure::of(state, mask),
         _ => None,
@@ -260,7 +259,11 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         finished_at: state.finished_at,
         duration: seconds(state.started_at, state.finished_at.or(Some(subject.now))),
         step_results: steps(subject, root),
-        output: subject.output.as_ref().map(|value| masked(&value.render())).unwrap_or_default(),
+        output: subject
+            .output
+            .as_ref()
+            .map(|value| mask.text(&value.render()).into_owned())
+            .unwrap_or_default(),
         context: root.context.iter().map(|(name, value)| (name.clone(), mask.value(name, value))).collect(),
         failure,
         fingerprint: found.as_ref().and_then(|found| found.fingerprint.clone()),
@@ -273,8 +276,8 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         origin: subject.origin.cloned(),
         cancelled_by: finished.and_then(|finished| finished.origin.clone()),
         resumes: state.resumes,
-        ended_processes: finished.map(|finished| all_masked(&finished.ended_processes)).unwrap_or_default(),
-        left_processes: finished.map(|finished| all_masked(&finished.left_processes)).unwrap_or_default(),
+        ended_processes: finished.map(|finished| quoted(&finished.ended_processes)).unwrap_or_default(),
+        left_processes: finished.map(|finished| quoted(&finished.left_processes)).unwrap_or_default(),
         resume,
         run_dir: subject.run_dir.clone(),
         mask: mask.clone(),
@@ -333,7 +336,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
             true => interrupted_words(definition),
             false => {
                 let error = ended.and_then(|ended| ended.error.as_deref());
-                mask.text(error.unwrap_or_default()).into_owned()
+                mask.quotation(error.unwrap_or_default()).into_owned()
             }
         },
         duration: match state.status {

@@ -55,7 +55,8 @@ impl Audit {
             _ => 0,
         };
         let ended = step.ended.as_deref();
-        let error = ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.text(error).into_owned());
+        let error =
+            ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.quotation(error).into_owned());
         let line = json!({
             "step_id": frame.unit.steps[at].id,
             "status": step.status.as_str(),

@@ -272,7 +272,7 @@ impl<'a> Driver<'a> {
 
     /// Records a note about a step, with secrets masked: it is shown as it is.
     pub(super) fn note(&mut self, path: &str, message: &str) -> Result<(), DriveError> {
-        let message = self.mask.text(message).into_owned();
+        let message = self.mask.quotation(message).into_owned();
         self.record(Event::Noted { path: Some(path.to_owned()), message, next: None }, None)
     }
 
@@ -304,7 +304,7 @@ impl<'a> Driver<'a> {
                 }
             }
             Progress::Activity { path, what } => {
-                let what = without_members(self.mask.text(&what).into_owned().into_bytes());
+                let what = without_members(self.mask.quotation(&what).into_owned().into_bytes());
                 let what = String::from_utf8_lossy(&what);
                 self.reporter.notice(Notice::Activity { path: &path, what: &what });
             }

@@ -68,7 +68,7 @@ impl Driver<'_> {
             (None, Some(at)) => root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone()),
             (None, None) => None,
         };
-        let error = error.map(|error| self.mask.text(&error).into_owned());
+        let error = error.map(|error| self.mask.quotation(&error).into_owned());
         let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
         // if a process cannot be assigned to a step, any step may have lost its process
         let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();

@@ -57,7 +57,7 @@ impl Driver<'_> {
     fn take_hook(&mut self, report: Option<HookReport>) -> Result<(), DriveError> {
         let Some(HookReport { path, hook, error, output }) = report else { return Ok(()) };
         if !output.is_empty() {
-            let text = self.mask.text(&output).into_owned();
+            let text = self.mask.quotation(&output).into_owned();
             self.reporter.notice(Notice::HookOutput { path: &path, text: &text });
         }
         self.happen(Happening::HookEnded { path, hook, error })

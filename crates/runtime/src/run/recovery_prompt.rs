@@ -62,9 +62,9 @@ pub(super) fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
 fn reason(state: &RunState, id: FrameId, mask: &Mask) -> (String, usize) {
     let mut quoted = 0;
     let error = decide::nested_error_with(state, id, |own, said| {
-        let said = shortened(&mask.text(said), QUOTED_CHARS.saturating_sub(quoted));
+        let said = shortened(&mask.quotation(said), QUOTED_CHARS.saturating_sub(quoted));
         quoted += said.chars().count();
-        format!("{}{said}", mask.text(own))
+        format!("{}{said}", mask.quotation(own))
     });
     (error, quoted)
 }

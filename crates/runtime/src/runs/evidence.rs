@@ -88,8 +88,16 @@ struct Gathering<'a> {
 }
 
 impl<'a> Gathering<'a> {
-    fn masked(&self, text: &str) -> String {
-        self.mask.text(text).into_owned()
+    fn quoted(&self, text: &str) -> String {
+        self.mask.quotation(text).into_owned()
+    }
+
+    /// An argument as it was recorded: a long one was cut.
+    fn argument(&self, text: &str) -> String {
+        match text.ends_with('…') {
+            true => self.quoted(text),
+            false => self.mask.text(text).into_owned(),
+        }
     }
 
     fn take(&mut self, record: &'a Record) {
@@ -126,19 +134,19 @@ impl<'a> Gathering<'a> {
                 if ended.outcome == Outcome::Cancelled {
                     return;
                 }
-                let error = self.masked(ended.error.as_deref().unwrap_or_default());
+                let error = self.quoted(ended.error.as_deref().unwrap_or_default());
                 self.evidence.retries.push(Retry { step: path.clone(), attempt: *attempt, error });
             }
             Event::StepFinished { path, attempt, ended, .. } => {
                 self.ended(path, *attempt, ended, record.at);
             }
             Event::Noted { path, message, next } => {
-                let (step, message) = (path.clone(), self.masked(message));
+                let (step, message) = (path.clone(), self.quoted(message));
                 let note = Note { step, message, next: next.clone() };
                 self.evidence.notes.push(note);
             }
             Event::HookFinished { path, hook, error: Some(error) } => {
-                let message = format!("warning: hook {hook} failed: {}", self.masked(error));
+                let message = format!("warning: hook {hook} failed: {}", self.quoted(error));
                 self.evidence.notes.push(Note { step: Some(path.clone()), message, next: None });
             }
             _ => {}
@@ -161,7 +169,7 @@ impl<'a> Gathering<'a> {
             attempt: spawned.attempt,
             purpose: spawned.purpose.clone(),
             pid: spawned.pid,
-            argv: spawned.argv.iter().map(|arg| self.masked(arg)).collect(),
+            argv: spawned.argv.iter().map(|arg| self.argument(arg)).collect(),
             cwd: spawned.cwd.clone(),
             env_names: listed.then(|| self.names.iter().cloned().collect()),
             at,
@@ -189,7 +197,7 @@ impl<'a> Gathering<'a> {
 
     fn ended(&mut self, path: &'a str, attempt: u32, ended: &Ended, at: Timestamp) {
         let Some(index) = self.open.remove(&(path, attempt)) else { return };
-        let error = self.masked(ended.error.as_deref().unwrap_or_default());
+        let error = self.quoted(ended.error.as_deref().unwrap_or_default());
         let entry = &mut self.evidence.attempts[index];
         entry.finished_at = Some(at);
         entry.outcome = Some(ended.outcome.kind());

@@ -198,7 +198,7 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         }),
         reason: finished.as_ref().map(|finished| finished.reason),
         usage: finished.as_ref().and_then(|finished| finished.usage.clone()),
-        error: error.map(|error| mask.text(&error).into_owned()),
+        error: error.map(|error| mask.quotation(&error).into_owned()),
         working_dir: header.working_dir,
         origin: header.origin,
         pid,

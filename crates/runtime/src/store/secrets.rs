@@ -198,22 +198,34 @@ impl Mask {
         Cow::Owned(replaced(bytes, places))
     }
 
-    /// The text without secret values, and without parts of them in shortened quotations.
+    /// The text without secret values.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.beside_run_id(text, |part| self.without_values(part))
+    }
+
+    /// A text that the program may have cut, such as an error with the last output of a step: without secret values,
+    /// and without the part of one that a cut leaves.
+    pub fn quotation<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.beside_run_id(text, |part| self.without_cut_values(part))
+    }
+
+    /// Masks the text around the id of the run.
+    fn beside_run_id<'a>(&self, text: &'a str, masked: impl Fn(&'a str) -> Cow<'a, str>) -> Cow<'a, str> {
         match self.run_id.as_deref().filter(|run_id| !self.is_empty() && text.contains(run_id)) {
-            None => self.part(text),
-            Some(run_id) => {
-                let parts: Vec<Cow<'_, str>> = text.split(run_id).map(|part| self.part(part)).collect();
-                Cow::Owned(parts.join(run_id))
-            }
+            None => masked(text),
+            Some(run_id) => Cow::Owned(text.split(run_id).map(masked).collect::<Vec<_>>().join(run_id)),
         }
     }
 
-    fn part<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut masked = match self.bytes(text.as_bytes()) {
+    fn without_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.bytes(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
             Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
-        };
+        }
+    }
+
+    fn without_cut_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut masked = self.without_values(text);
         for value in &self.values {
             if let Some(whole) = without_parts(&masked, value) {
                 masked = Cow::Owned(whole);

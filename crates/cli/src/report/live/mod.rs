@@ -41,6 +41,7 @@ use crate::{
     report::{
         failure::clean,
         hints::Hints,
+        hook_failures::HookFailures,
         progress::{Audience, answer, is_agent},
         words::{
             count, counter, duration, ending, ends_block, first_line, fixing, icon, kept, next_attempt,
@@ -67,6 +68,7 @@ pub(crate) struct Live<'a> {
     pending: Vec<Chunk>,
     pending_bytes: usize,
     drawn: Option<Instant>,
+    hooks: HookFailures,
 }
 
 /// The state of a running step.
@@ -105,6 +107,7 @@ impl<'a> Live<'a> {
             pending: Vec::new(),
             pending_bytes: 0,
             drawn: None,
+            hooks: HookFailures::default(),
         }
     }
 
@@ -119,8 +122,7 @@ impl<'a> Live<'a> {
     }
 
     fn line(&mut self, icon: char, text: &str) {
-        let text = clean(text);
-        self.push(Chunk::Line(format!("{} {text}", coloured(icon))));
+        self.push(Chunk::Line(format!("{} {}", coloured(icon), clean(text))));
     }
 
     /// Shows new output, unless the last frame was just drawn.
@@ -156,8 +158,7 @@ impl<'a> Live<'a> {
         if self.pending.is_empty() {
             return;
         }
-        let erased = self.screen.erase(size.columns);
-        self.out.steer(&erased);
+        self.out.steer(&self.screen.erase(size.columns));
         for chunk in std::mem::take(&mut self.pending) {
             match chunk {
                 Chunk::Output(text) => self.out.raw(text.as_bytes()),
@@ -171,8 +172,7 @@ impl<'a> Live<'a> {
     fn end(&mut self) {
         let size = size();
         self.scroll(size);
-        let erased = self.screen.erase(size.columns);
-        self.out.steer(&erased);
+        self.out.steer(&self.screen.erase(size.columns));
     }
 
     fn event(&mut self, record: &Record, state: &RunState, mask: &Mask) {
@@ -202,7 +202,7 @@ impl<'a> Live<'a> {
             }
             Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
-                let why = mask.text(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
+                let why = mask.quotation(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
                 self.flush(path);
                 let next = next_attempt(*retry_in_ms);
                 self.line('↻', &format!("{path}: attempt {attempt} failed: {}; {next}", without_kind(&why)));
@@ -210,23 +210,23 @@ impl<'a> Live<'a> {
                     record.at.checked_add(Duration::from_millis(*retry_in_ms)).unwrap_or(Timestamp::MAX);
                 self.steps.entry(path.clone()).or_default().wait = Some((until, without_kind(&why).into()));
             }
-            Event::HookFinished { path, hook, error: Some(error) } => {
-                self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.text(error)));
+            Event::HookFinished { path, hook, error: Some(error) } if self.hooks.is_first(hook, error) => {
+                self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.quotation(error)));
             }
             Event::Noted { path, message, next } => {
                 let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
-                self.line('·', &format!("{path}{}", mask.text(&self.hints.note(message, next.as_ref()))));
+                let note = self.hints.note(message, next.as_ref());
+                self.line('·', &format!("{path}{}", mask.quotation(&note)));
             }
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
-                self.line('⚠', &format!("{path}: {}: stopping its steps", mask.text(error)));
+                self.line('⚠', &format!("{path}: {}: stopping its steps", mask.quotation(error)));
             }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
-                self.line('·', &format!("auto-fix: {}", mask.text(&fixing(event))));
+                self.line('·', &format!("auto-fix: {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => {
-                for text in processes(finished) {
-                    self.line('⚠', &mask.text(&text));
-                }
+                let messages = processes(finished).chain(self.hooks.take_repeated());
+                messages.for_each(|text| self.line('⚠', &mask.quotation(&text)));
                 if !self.out.stdout_is_terminal {
                     self.run_finished(finished.status, state);
                 }

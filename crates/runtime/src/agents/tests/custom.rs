@@ -161,9 +161,11 @@ fn answers() {
         (json_path.clone(), "{\"result\":{\"text\":\"t\"}}", "t"),
         (json_path.clone(), "banner\n{\n\"result\": {\"text\": \"t\"}}\n", "t"),
         (json_path.clone(), "{\"result\":{\"text\":[1]}}", "[1]"),
+        (json_path.clone(), "{\"result\":{\"text\":null}}", nothing),
         (json_path.clone(), "", nothing),
         (events.clone(), "{\"type\":\"x\"}\n{\"type\":\"end\",\"out\":[\"a\"]}\n{\"type\":\"y\"}\n", "a"),
         (events.clone(), "{\"type\":\"x\"}\n", nothing),
+        (events.clone(), "{\"type\":\"end\",\"out\":[\"a\"]}\n{\"type\":\"end\",\"out\":[null]}\n", nothing),
     ] {
         assert_eq!(answer(config, output, 0, ""), expected, "{output}");
     }

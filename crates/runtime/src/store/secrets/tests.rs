@@ -47,11 +47,15 @@ fn what_a_quotation_leaves_of_a_secret_is_masked() {
         ("Zq8Wk", "Zq8Wk"),
         ("Zq8Wk3Lm9Xv2Rt7B Zq8Wk3Lm\nk3Lm9Xv2Rt7B", "[REDACTED] [REDACTED]\n[REDACTED]"),
     ] {
-        assert_eq!(mask.text(text), expected, "{text}");
+        assert_eq!(mask.quotation(text), expected, "{text}");
+    }
+    for whole in ["Zq8Wk3Lm", "abc Zq8Wk3Lm\n9Xv2Rt7B"] {
+        assert_eq!(mask.text(whole), whole);
+        assert_eq!(mask.value("plain", &Value::from(whole)), Value::from(whole));
     }
     let mut mask = Mask::default();
     mask.learn_value("api_key", &Value::from("ééééééééé"));
-    assert_eq!(mask.text("éééééééé\nx"), "[REDACTED]\nx");
+    assert_eq!(mask.quotation("éééééééé\nx"), "[REDACTED]\nx");
 }
 
 #[test]
