@@ -167,12 +167,12 @@ fn agents_that_wait_for_their_turn_are_refused_when_it_comes() {
 const BROKEN: &str = "name: r
 steps:
 - {id: one, command: 'echo one >> ledger'}
-- {id: check, command: 'grep --no-such-option x ledger'}
+- {id: check, command: 'grep --quite one ledger'}
 ";
 
 /// The repair of [`BROKEN`]; every call costs $0.25.
 fn repairing() -> String {
-    let fixed = BROKEN.replace("--no-such-option x", "-q one").replace('\n', "\\\\n");
+    let fixed = BROKEN.replace("--quite", "--quiet").replace('\n', "\\\\n");
     format!("result \"\\`\\`\\`yaml\\\\n{fixed}\\`\\`\\`\"")
 }
 
