@@ -3,7 +3,7 @@
 //! Never hides a broken file: it is shown with its problem.
 
 use anstyle::{AnsiColor, Style};
-use runtime::machine::discovery::{Found, Library};
+use runtime::machine::discovery::{FoundRecipe, Library};
 use serde_json::{Value as Json, json};
 
 use crate::{
@@ -41,7 +41,7 @@ pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) ->
     Exit::Success
 }
 
-fn as_json(found: &Found) -> Json {
+fn as_json(found: &FoundRecipe) -> Json {
     json!({
         "name": found.name,
         "version": found.version,
@@ -52,7 +52,7 @@ fn as_json(found: &Found) -> Json {
     })
 }
 
-fn as_text(found: &Found, width: usize) -> String {
+fn as_text(found: &FoundRecipe, width: usize) -> String {
     let version =
         if found.version.is_empty() { String::new() } else { format!(" {}", clean(&found.version)) };
     let mut text =

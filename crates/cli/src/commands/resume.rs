@@ -29,7 +29,7 @@ use crate::{
         failure::Failure,
         hints::{option, plain},
         json::ResultJson,
-        result::{self, Look},
+        result::{self, ResultView},
         terminal_listener::{Shown, TerminalListener, detail},
     },
 };
@@ -151,7 +151,7 @@ fn show(
 ) -> Exit {
     let format = args.format.output_format;
     let result = with_evidence(runs, result, format);
-    let look = Look {
+    let look = ResultView {
         format,
         detail: detail(&args.options, environment),
         snippet: snippet(environment),

@@ -22,7 +22,7 @@ use crate::{
     out::Out,
     report::{
         failure::Failure,
-        result::{self, Look, Snippet},
+        result::{self, ResultView, Snippet},
         terminal_listener::{Shown, TerminalListener, detail},
     },
 };
@@ -59,7 +59,7 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
     let failure = match result {
         Ok(result) => {
             let result = with_evidence(&runs, result, format);
-            let look = Look {
+            let look = ResultView {
                 format,
                 detail: detail(&args.options, environment),
                 snippet: snippet(environment),

@@ -52,7 +52,7 @@ pub(crate) enum Detail {
 }
 
 /// How a result is shown.
-pub(crate) struct Look<'a> {
+pub(crate) struct ResultView<'a> {
     /// For people or for programs.
     pub(crate) format: OutputFormat,
     /// How much of it.
@@ -64,7 +64,7 @@ pub(crate) struct Look<'a> {
 }
 
 /// Shows the result and returns the exit code.
-pub(crate) fn show(result: &RunResult, look: &Look<'_>, out: &mut Out) -> Exit {
+pub(crate) fn show(result: &RunResult, look: &ResultView<'_>, out: &mut Out) -> Exit {
     match look.format {
         OutputFormat::Json => out.json(&ResultJson(result, look.hints)),
         OutputFormat::Text => out.result(&clean(&summary(result, look.detail))),

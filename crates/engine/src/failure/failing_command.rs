@@ -11,7 +11,7 @@ use crate::knowledge::{CheckKind, Habit, Knowledge};
 
 /// How a script ended, as far as that distinguishes its commands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ended<'a> {
+pub(super) struct ScriptEnd<'a> {
     /// The exit code, if there is one.
     pub code: Option<i32>,
     /// Its standard error.
@@ -56,7 +56,7 @@ const MOST_COMMANDS: usize = 200;
 const DEEPEST: usize = 3;
 
 /// Finds the command that a failure belongs to.
-pub(super) fn failing_command(knowledge: &Knowledge, script: &str, ended: &Ended<'_>) -> FailingCommand {
+pub(super) fn failing_command(knowledge: &Knowledge, script: &str, ended: &ScriptEnd<'_>) -> FailingCommand {
     Search { knowledge, ended, is_heard: is_heard(script) }.script(script, 0)
 }
 
@@ -111,7 +111,7 @@ fn ends_with_false(list: &syntax::CommandList) -> bool {
 
 struct Search<'a> {
     knowledge: &'a Knowledge,
-    ended: &'a Ended<'a>,
+    ended: &'a ScriptEnd<'a>,
     /// Whether errors of the script reach its standard error.
     is_heard: bool,
 }

@@ -30,7 +30,7 @@ pub use crate::run::outcome::{AgentTrouble, KnownBy};
 pub use advice::{Actions, advice, resume_action, then_resume};
 pub use class::{Class, Confidence, Responsibility};
 pub use facts::Facts;
-use failing_command::{Ended, FailingCommand, failing_command};
+use failing_command::{FailingCommand, ScriptEnd, failing_command};
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
 pub use provider::{Lack, Provider};
@@ -330,8 +330,8 @@ impl View {
 }
 
 /// How the command ended, as far as that shows which part of it failed.
-fn ended(facts: &Facts) -> Ended<'_> {
-    Ended {
+fn ended(facts: &Facts) -> ScriptEnd<'_> {
+    ScriptEnd {
         code: facts.exit_code(),
         stderr: &facts.stderr,
         stdout: &facts.stdout,

@@ -45,7 +45,7 @@ pub(super) fn review_work(pair: &Pair<'_>, at: usize, new: &Step, changes: &mut 
     }
 }
 
-fn owned(names: &[(&recipe::scope::Path, std::ops::Range<usize>)]) -> corrections::Names {
+fn owned(names: &[(&recipe::scope::Path, std::ops::Range<usize>)]) -> corrections::KnownNames {
     names.iter().map(|(path, range)| ((*path).clone(), range.clone())).collect()
 }
 
@@ -78,9 +78,9 @@ fn review_command(pair: &Pair<'_>, old: &str, new: &str, role: Role) -> ReviewRu
 fn is_same(before: &CommandList, after: &CommandList) -> bool {
     let is_plain = |list: &CommandList| {
         list.nodes().iter().all(|node| match node {
-            syntax::Node::Text(text) => !text.contains(['*', '?', '[', '~', '{']) || *text == "[",
-            syntax::Node::Expansion(_) => false,
-            syntax::Node::Mark(_) => true,
+            syntax::SyntaxNode::Text(text) => !text.contains(['*', '?', '[', '~', '{']) || *text == "[",
+            syntax::SyntaxNode::Expansion(_) => false,
+            syntax::SyntaxNode::Mark(_) => true,
         })
     };
     before.nodes() == after.nodes() && is_plain(before)

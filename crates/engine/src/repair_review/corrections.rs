@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use recipe::{
     scope::Path,
-    shell::syntax::{CommandList, Node},
+    shell::syntax::{CommandList, SyntaxNode},
 };
 
 use super::Pair;
 
-/// Names in a text, with their places.
-pub(super) type Names = Vec<(Path, Range<usize>)>;
+/// KnownNames in a text, with their places.
+pub(super) type KnownNames = Vec<(Path, Range<usize>)>;
 
 /// The most words that a correction changes.
 const MOST_WORDS: usize = 3;
@@ -25,7 +25,7 @@ pub(super) fn is_correction(before: &CommandList, after: &CommandList) -> bool {
     let mut corrected = 0;
     before.len() == after.len()
         && before.iter().zip(&after).all(|pair| match pair {
-            (Node::Text(old), Node::Text(new)) if old != new => {
+            (SyntaxNode::Text(old), SyntaxNode::Text(new)) if old != new => {
                 corrected += 1;
                 is_misspelled(old, new)
             }
@@ -76,15 +76,21 @@ fn edits(old: &str, new: &str) -> usize {
 }
 
 /// Whether two texts differ only in names that led nowhere and now lead to a value.
-pub(super) fn names_resolve(pair: &Pair<'_>, old: &Names, before: &str, new: &Names, after: &str) -> bool {
-    let frame = |names: &Names, text: &str| {
+pub(super) fn names_resolve(
+    pair: &Pair<'_>,
+    old: &KnownNames,
+    before: &str,
+    new: &KnownNames,
+    after: &str,
+) -> bool {
+    let frame = |names: &KnownNames, text: &str| {
         let mut frame = text.to_owned();
         for (_, range) in names.iter().rev() {
             frame.replace_range(range.clone(), "\u{0}");
         }
         frame
     };
-    let is_in_order = |names: &Names| names.windows(2).all(|pair| pair[0].1.end <= pair[1].1.start);
+    let is_in_order = |names: &KnownNames| names.windows(2).all(|pair| pair[0].1.end <= pair[1].1.start);
     if old.len() != new.len()
         || !is_in_order(old)
         || !is_in_order(new)

@@ -35,7 +35,7 @@ pub fn has_effect(knowledge: &Knowledge, script: &str) -> bool {
 
 /// The outside effects of a script, in order.
 pub(super) fn find(knowledge: &Knowledge, list: &CommandList) -> Vec<OutsideEffect> {
-    let mut search = Search { knowledge, found: Vec::new() };
+    let mut search = EffectSearch { knowledge, found: Vec::new() };
     search.list(list, Reach::Always, 0);
     search.found
 }
@@ -66,7 +66,7 @@ pub(super) fn lost(knowledge: &Knowledge, before: &CommandList, after: &CommandL
     }
 }
 
-struct Search<'a> {
+struct EffectSearch<'a> {
     knowledge: &'a Knowledge,
     found: Vec<OutsideEffect>,
 }
@@ -74,7 +74,7 @@ struct Search<'a> {
 /// The deepest code inside words: `bash -c "bash -c …"`.
 const DEEPEST: usize = 4;
 
-impl Search<'_> {
+impl EffectSearch<'_> {
     fn list(&mut self, list: &CommandList, reach: Reach, depth: usize) {
         let mut reach = reach;
         for entry in &list.entries {

@@ -10,7 +10,7 @@ use recipe::{
 use crate::{knowledge::Knowledge, repair_review::has_effect, run::state::effects::is_for_once};
 
 use super::{
-    Action, Entry, Work,
+    Entry, StepPlan, Work,
     ways::{Ways, any_within, step_path, unit_of},
 };
 
@@ -178,7 +178,7 @@ fn is_kept(steps: &[Entry], path: &str) -> bool {
     let mut named = Some(path);
     while let Some(path) = named {
         if let Some(entry) = steps.iter().find(|entry| entry.path == path) {
-            return entry.action == Action::Keep;
+            return entry.action == StepPlan::Keep;
         }
         named = path.rsplit_once('/').map(|(around, _)| around);
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use recipe::plan::Unit;
 
-use super::{Action, Effects, Entry, Interrupted, ResumePlan, Work, ways::step_path};
+use super::{Effects, Entry, Interrupted, ResumePlan, StepPlan, Work, ways::step_path};
 use crate::run::{
     frame::FrameId,
     outcome::{SkipReason, StepStatus},
@@ -19,12 +19,12 @@ impl Work<'_> {
             Effects::Again => Vec::new(),
             Effects::Once => redo.iter().filter(|path| self.has_effect(path)).cloned().collect(),
         };
-        let is_again = |entry: &&Entry| entry.action == Action::Rerun && entry.reason != REDONE;
+        let is_again = |entry: &&Entry| entry.action == StepPlan::Rerun && entry.reason != REDONE;
         let rerun: Vec<String> = steps.iter().filter(is_again).map(|entry| entry.path.clone()).collect();
         let goes_on_at = self.first(&steps);
         let mut kept_producers = self.kept_producers;
         let is_again =
-            |path: &String| steps.iter().any(|entry| entry.path == *path && entry.action == Action::Rerun);
+            |path: &String| steps.iter().any(|entry| entry.path == *path && entry.action == StepPlan::Rerun);
         kept_producers.retain(|path| !is_again(path));
         let mut seen = HashSet::new();
         kept_producers.retain(|path| seen.insert(path.clone()));
@@ -93,11 +93,11 @@ impl Work<'_> {
     /// What happens to an interrupted step that is not idempotent.
     fn cut_off(&self, path: &str) -> Entry {
         match self.request.interrupted {
-            Interrupted::Ask => entry(path, Action::Pending, CHOICE),
+            Interrupted::Ask => entry(path, StepPlan::Pending, CHOICE),
             Interrupted::Rerun => {
-                entry(path, Action::Rerun, "it was interrupted, and you chose to re-run it")
+                entry(path, StepPlan::Rerun, "it was interrupted, and you chose to re-run it")
             }
-            Interrupted::Skip => entry(path, Action::Keep, "it was interrupted, and you chose to skip it"),
+            Interrupted::Skip => entry(path, StepPlan::Keep, "it was interrupted, and you chose to skip it"),
         }
     }
 
@@ -113,40 +113,40 @@ impl Work<'_> {
                 state.standing(id, index).is_some_and(|step| step.skipped == Some(SkipReason::Chosen))
             };
             let entry = match index.map(status) {
-                _ if around == Around::Redone => entry(&path, Action::Rerun, REDONE),
+                _ if around == Around::Redone => entry(&path, StepPlan::Rerun, REDONE),
                 Some(status) if around == Around::Kept && !status.is_done() => {
-                    entry(&path, Action::Keep, "the recipe around it has its result")
+                    entry(&path, StepPlan::Keep, "the recipe around it has its result")
                 }
-                None => entry(&path, Action::Pending, "it is new"),
+                None => entry(&path, StepPlan::Pending, "it is new"),
                 Some(status) => match (self.reason(&path), status) {
-                    (Some(reason), _) => entry(&path, Action::Rerun, &reason),
+                    (Some(reason), _) => entry(&path, StepPlan::Rerun, &reason),
                     (None, StepStatus::Completed | StepStatus::Degraded) => {
-                        entry(&path, Action::Keep, &self.done(&path))
+                        entry(&path, StepPlan::Keep, &self.done(&path))
                     }
                     (None, StepStatus::Skipped) if index.is_some_and(left_out) => {
-                        entry(&path, Action::Keep, "you chose to skip it")
+                        entry(&path, StepPlan::Keep, "you chose to skip it")
                     }
-                    (None, StepStatus::Skipped) => entry(&path, Action::Pending, SKIPPED),
+                    (None, StepStatus::Skipped) => entry(&path, StepPlan::Pending, SKIPPED),
                     (None, StepStatus::Failed) if step.continue_on_error && index.is_some_and(tolerates) => {
-                        entry(&path, Action::Keep, "it failed, and the recipe tolerates that")
+                        entry(&path, StepPlan::Keep, "it failed, and the recipe tolerates that")
                     }
                     (None, StepStatus::Failed | StepStatus::Running)
                         if step.idempotent && self.changed.contains(&path) =>
                     {
-                        entry(&path, Action::Rerun, "its definition changed")
+                        entry(&path, StepPlan::Rerun, "its definition changed")
                     }
                     (None, StepStatus::Failed)
                         if !step.idempotent && index.is_some_and(|index| state.is_cut_off(id, index)) =>
                     {
                         self.cut_off(&path)
                     }
-                    (None, StepStatus::Failed) => entry(&path, Action::Rerun, "it failed"),
+                    (None, StepStatus::Failed) => entry(&path, StepPlan::Rerun, "it failed"),
                     (None, StepStatus::Running) if !step.idempotent => self.cut_off(&path),
-                    (None, StepStatus::Running) => entry(&path, Action::Rerun, "it was interrupted"),
-                    (None, StepStatus::Pending) => entry(&path, Action::Pending, "it was not reached"),
+                    (None, StepStatus::Running) => entry(&path, StepPlan::Rerun, "it was interrupted"),
+                    (None, StepStatus::Pending) => entry(&path, StepPlan::Pending, "it was not reached"),
                 },
             };
-            let is_kept = entry.action == Action::Keep;
+            let is_kept = entry.action == StepPlan::Keep;
             out.push(entry);
             let child = index.and_then(|index| state.below(id, index));
             if let (Some(child), Some(unit)) = (child, self.nested(&path, step)) {
@@ -164,7 +164,7 @@ impl Work<'_> {
 impl Entry {
     /// Whether the step certainly runs.
     pub(super) fn runs(&self) -> bool {
-        self.action != Action::Keep && self.reason != SKIPPED
+        self.action != StepPlan::Keep && self.reason != SKIPPED
     }
 }
 
@@ -187,6 +187,6 @@ const CHOICE: &str =
 /// The reason for a skipped step that is not kept.
 const SKIPPED: &str = "it was skipped; its condition is checked again";
 
-fn entry(path: &str, action: Action, reason: &str) -> Entry {
+fn entry(path: &str, action: StepPlan, reason: &str) -> Entry {
     Entry { path: path.to_owned(), action, reason: reason.to_owned() }
 }

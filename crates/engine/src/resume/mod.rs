@@ -112,7 +112,7 @@ pub enum Effects {
 /// What happens to a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum StepPlan {
     /// Its result is kept.
     Keep,
     /// It was done and runs again.
@@ -127,7 +127,7 @@ pub struct Entry {
     /// The step.
     pub path: String,
     /// What happens to it.
-    pub action: Action,
+    pub action: StepPlan,
     /// The reason.
     pub reason: String,
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use engine::resume::{
-    Action, Blame, Blames, Effects, Interrupted, Late, Producers, Remains, Request, ResumePlan, Resumer, plan,
+    Blame, Blames, Effects, Interrupted, Late, Producers, Remains, Request, ResumePlan, Resumer, StepPlan,
+    plan,
 };
 use recipe::{plan::Plan, value::Value};
 
@@ -97,9 +98,9 @@ fn blames(run: &Run, ask: &Ask) -> Blames {
 /// The plan in one line: `=` keep, `*` again, `.` still to do.
 pub(crate) fn shown(plan: &ResumePlan) -> String {
     let sign = |action| match action {
-        Action::Keep => '=',
-        Action::Rerun => '*',
-        Action::Pending => '.',
+        StepPlan::Keep => '=',
+        StepPlan::Rerun => '*',
+        StepPlan::Pending => '.',
     };
     let steps: Vec<String> =
         plan.steps.iter().map(|step| format!("{}{}", sign(step.action), step.path)).collect();

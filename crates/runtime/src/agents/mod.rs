@@ -35,7 +35,7 @@ pub use configuration::Configuration;
 pub use custom::CustomProgram;
 use custom::CustomReader;
 pub use fields::unknown_field;
-pub use reader::{Ended, Reader};
+pub use reader::{ProgramEnded, Reader};
 pub use settings::{AgentSettings, RateLimits, unknown_program};
 
 /// The end of every prompt. It keeps the agent from waiting for an answer.

@@ -13,7 +13,7 @@ use crate::store::values::cut_mark;
 
 /// How a program's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProgramEnded {
     /// It exited by itself.
     Exit(i32),
     /// A signal that was not ours ended it.
@@ -94,7 +94,12 @@ impl Reader {
     }
 
     /// The outcome, after the process has ended and all of its output was fed.
-    pub fn finish(mut self, ended: Ended, stderr_tail: &str, answer_file: Option<AgentText>) -> AgentOutcome {
+    pub fn finish(
+        mut self,
+        ended: ProgramEnded,
+        stderr_tail: &str,
+        answer_file: Option<AgentText>,
+    ) -> AgentOutcome {
         self.end();
         let (result, known_by) = match self.judge(ended, stderr_tail, answer_file) {
             Ok(answer) => (Ok(answer), KnownBy::Result),
@@ -232,7 +237,7 @@ impl Reader {
 
     fn judge(
         &mut self,
-        ended: Ended,
+        ended: ProgramEnded,
         stderr: &str,
         file: Option<AgentText>,
     ) -> Result<AgentText, (AgentFailure, KnownBy)> {
@@ -241,14 +246,16 @@ impl Reader {
         }
         let failed = |failure| (failure, KnownBy::Result);
         match ended {
-            Ended::Exit(0) => self.success(stderr, file).map_err(failed),
-            Ended::AfterResult if self.draft.done => self.success(stderr, file).map_err(failed),
-            Ended::AfterResult => Err(failed(AgentFailure::NoResult { message: self.last_words(stderr) })),
-            Ended::Exit(code) => {
+            ProgramEnded::Exit(0) => self.success(stderr, file).map_err(failed),
+            ProgramEnded::AfterResult if self.draft.done => self.success(stderr, file).map_err(failed),
+            ProgramEnded::AfterResult => {
+                Err(failed(AgentFailure::NoResult { message: self.last_words(stderr) }))
+            }
+            ProgramEnded::Exit(code) => {
                 let exit = || failed(AgentFailure::Exit { code, message: self.last_words(stderr) });
                 Err(self.classify(stderr).unwrap_or_else(exit))
             }
-            Ended::Signal(signal) => {
+            ProgramEnded::Signal(signal) => {
                 Err(failed(AgentFailure::Signal { signal, message: self.last_words(stderr) }))
             }
         }

@@ -22,7 +22,7 @@ use recipe::{
     check::{LoadError, Loaded, Loader},
 };
 
-pub use catalog::Found;
+pub use catalog::FoundRecipe;
 use catalog::{Catalogs, RecipeHeader};
 
 /// Prefix of the paths of recipes that are part of the program.
@@ -104,8 +104,8 @@ impl Library {
 
     /// Every recipe in the search directories, sorted by name; of two with the same name the one that is used comes
     /// first.
-    pub fn list(&self) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::new();
+    pub fn list(&self) -> Vec<FoundRecipe> {
+        let mut found: Vec<FoundRecipe> = Vec::new();
         for dir in &self.dirs {
             for file in self.catalogs.files(dir).iter() {
                 found.push(self.found(file, &self.catalogs.header(file)));
@@ -113,15 +113,15 @@ impl Library {
         }
         for (name, text) in &self.setup.built_in {
             let header = RecipeHeader::read(text.as_bytes());
-            found.push(Found::new(format!("{BUILT_IN}{name}"), name, &header));
+            found.push(FoundRecipe::new(format!("{BUILT_IN}{name}"), name, &header));
         }
         catalog::shadow(&mut found);
         found
     }
 
-    fn found(&self, file: &Path, header: &RecipeHeader) -> Found {
+    fn found(&self, file: &Path, header: &RecipeHeader) -> FoundRecipe {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        Found::new(self.display(file), &stem, header)
+        FoundRecipe::new(self.display(file), &stem, header)
     }
 
     /// The path of a file for users: canonical, and relative if it is below the current directory.

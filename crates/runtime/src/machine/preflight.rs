@@ -19,7 +19,7 @@ use crate::{
     agents::AgentSettings,
     machine::{
         host::Host,
-        programs::{self, Chosen},
+        programs::{self, ChosenBy},
     },
     store::secrets::{MASK, Mask},
 };
@@ -133,7 +133,7 @@ fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) ->
 /// What these steps of a plan need from outside and lack.
 pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let names: BTreeSet<(String, Chosen)> = steps
+    let names: BTreeSet<(String, ChosenBy)> = steps
         .iter()
         .filter_map(|step| match &step.kind {
             StepKind::Agent(agent) => Some(programs::choice(agent.program.as_deref(), settings)),

@@ -15,7 +15,7 @@ use crate::{
 
 /// Where the choice of a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Chosen {
+pub enum ChosenBy {
     /// The command line, the environment or a configuration: `--agent-binary` changes it.
     ForTheRun,
     /// The step; nothing overrides it.
@@ -25,15 +25,15 @@ pub enum Chosen {
 }
 
 /// The program that a step uses.
-pub fn choice(program: Option<&str>, settings: &AgentSettings) -> (String, Chosen) {
+pub fn choice(program: Option<&str>, settings: &AgentSettings) -> (String, ChosenBy) {
     match program {
-        Some(name) => (name.to_owned(), Chosen::ByTheStep),
-        None => (settings.program.clone(), Chosen::ForTheRun),
+        Some(name) => (name.to_owned(), ChosenBy::ByTheStep),
+        None => (settings.program.clone(), ChosenBy::ForTheRun),
     }
 }
 
 /// The reason why a program cannot be used, if there is one.
-pub fn problem(name: &str, chosen: Chosen, settings: &AgentSettings, host: &Host) -> Option<Problem> {
+pub fn problem(name: &str, chosen: ChosenBy, settings: &AgentSettings, host: &Host) -> Option<Problem> {
     let binary = binary(name, settings);
     let text = match binary.as_deref().map(|binary| (binary, look_for(binary, host))) {
         None => unknown_program(name),
@@ -48,20 +48,20 @@ pub fn problem(name: &str, chosen: Chosen, settings: &AgentSettings, host: &Host
 
 /// The reason why the program for repairs cannot be used, if there is one.
 pub fn repairer(name: Option<&str>, settings: &AgentSettings, host: &Host) -> Option<Problem> {
-    let found = problem(name?, Chosen::ForRepairs, settings, host)?;
+    let found = problem(name?, ChosenBy::ForRepairs, settings, host)?;
     Some(Problem { text: format!("`--repair-agent`: {}", found.text), ..found })
 }
 
 /// What a person can do about a missing program.
-fn ways_out(binary: &str, chosen: Chosen, settings: &AgentSettings) -> String {
+fn ways_out(binary: &str, chosen: ChosenBy, settings: &AgentSettings) -> String {
     if settings.launcher.is_some() {
         return "install it, or unset `AMPLIHACK_LAUNCHER_BINARY`".to_owned();
     }
     let get = if binary.contains('/') { "correct the path" } else { "install it" };
     let other = match chosen {
-        Chosen::ForTheRun => "choose another one with `--agent-binary NAME`",
-        Chosen::ForRepairs => "choose another one with `--repair-agent NAME`",
-        Chosen::ByTheStep => "name another one in the step's `agent_binary`",
+        ChosenBy::ForTheRun => "choose another one with `--agent-binary NAME`",
+        ChosenBy::ForRepairs => "choose another one with `--repair-agent NAME`",
+        ChosenBy::ByTheStep => "name another one in the step's `agent_binary`",
     };
     format!(
         "{get}, {other}, describe your own under `agents:` in `.recipe-runner.yaml`, \
@@ -144,7 +144,7 @@ mod tests {
         serde_json::from_value(json).into_iter().collect()
     }
 
-    fn check(name: &str, chosen: Chosen, settings: &AgentSettings, words: &[&str], not: &[&str]) {
+    fn check(name: &str, chosen: ChosenBy, settings: &AgentSettings, words: &[&str], not: &[&str]) {
         let env = std::iter::once(("PATH".into(), "/nowhere".into())).collect();
         let host = Host {
             env,
@@ -167,20 +167,20 @@ mod tests {
     fn a_missing_program_comes_with_ways_out() {
         let usual = AgentSettings::default();
         let ways = ["`claude` is not found in PATH", "install it", "under `agents:`", "docs/src/agents.md"];
-        check("claude", Chosen::ForTheRun, &usual, &ways, &["does not exist", "step's"]);
-        check("claude", Chosen::ForTheRun, &usual, &["`--agent-binary NAME`"], &[]);
-        check("claude", Chosen::ByTheStep, &usual, &["step's `agent_binary`"], &["--agent-binary"]);
-        check("parrot", Chosen::ByTheStep, &usual, &["`parrot` is not known", "under `agents:`"], &[]);
+        check("claude", ChosenBy::ForTheRun, &usual, &ways, &["does not exist", "step's"]);
+        check("claude", ChosenBy::ForTheRun, &usual, &["`--agent-binary NAME`"], &[]);
+        check("claude", ChosenBy::ByTheStep, &usual, &["step's `agent_binary`"], &["--agent-binary"]);
+        check("parrot", ChosenBy::ByTheStep, &usual, &["`parrot` is not known", "under `agents:`"], &[]);
         let launched = AgentSettings { launcher: Some("go".to_owned()), ..AgentSettings::default() };
-        check("claude", Chosen::ForTheRun, &launched, &["`go`", "AMPLIHACK_LAUNCHER_BINARY"], &["account"]);
+        check("claude", ChosenBy::ForTheRun, &launched, &["`go`", "AMPLIHACK_LAUNCHER_BINARY"], &["account"]);
     }
 
     #[test]
     fn a_path_has_nothing_to_do_with_path() {
         let nowhere = AgentSettings { custom: custom("/no/such/program"), ..AgentSettings::default() };
         let words = ["`/no/such/program` does not exist", "correct the path"];
-        check("mine", Chosen::ForTheRun, &nowhere, &words, &["PATH", "install it"]);
-        check("/no/such/claude", Chosen::ByTheStep, &nowhere, &["does not exist"], &["PATH"]);
+        check("mine", ChosenBy::ForTheRun, &nowhere, &words, &["PATH", "install it"]);
+        check("/no/such/claude", ChosenBy::ByTheStep, &nowhere, &["does not exist"], &["PATH"]);
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         let here = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let plain = AgentSettings { custom: custom(here), ..AgentSettings::default() };
         let words = ["`./Cargo.toml` is not executable: `chmod +x ./Cargo.toml`"];
-        check("mine", Chosen::ForTheRun, &plain, &words, &["PATH"]);
+        check("mine", ChosenBy::ForTheRun, &plain, &words, &["PATH"]);
         assert_eq!(not_executable(Path::new("/a b")), "`/a b` is not executable: `chmod +x '/a b'`");
     }
 }

@@ -9,7 +9,7 @@ use engine::{
     run::next::{Next, ResumeChoice},
 };
 
-use super::{Attempt, Escalation, Loop, proposal::NOT_WRITTEN, target_recipe::Subject, work::Work};
+use super::{Attempt, Escalation, Loop, proposal::NOT_WRITTEN, target_recipe::RepairTarget, work::Work};
 use crate::{
     machine::preflight,
     runs::{Conclusion, OpenError, OpenedRun, Resume},
@@ -81,7 +81,7 @@ impl Loop<'_> {
         let repair = work.report.attempts.last()?.repair.as_ref()?;
         let is_unwritten = repair.regressions.iter().any(|found| found.code == NOT_WRITTEN);
         let opened = self.runs.open(work.folder.clone()).ok().filter(|_| is_unwritten)?;
-        let subject = Subject::find(&opened, &self.recipe_file).ok()??;
+        let subject = RepairTarget::find(&opened, &self.recipe_file).ok()??;
         repair.candidate.as_deref().filter(|_| subject.is_root())
     }
 

@@ -17,7 +17,7 @@ use recipe::{
 
 use super::{
     Regression,
-    target_recipe::{Subject, unit},
+    target_recipe::{RepairTarget, unit},
     workspace_snapshot,
 };
 
@@ -32,7 +32,7 @@ pub(super) struct Examined {
 /// Examines a proposal.
 pub(super) fn examine(
     knowledge: &Knowledge,
-    subject: &Subject,
+    subject: &RepairTarget,
     before: &Plan,
     checked: &Checked,
     failed: &str,

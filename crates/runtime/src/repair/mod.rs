@@ -54,7 +54,7 @@ use proposal::Repair;
 use target_recipe::Replaced;
 pub use waiting_repair::{AcceptError, accept_waiting_repair, has_waiting_repair};
 pub use work::unfinished;
-use work::{Prepared, Round, Work};
+use work::{PreparedRepair, Round, Work};
 
 /// The settings of auto-fix.
 #[derive(Clone, Debug)]
@@ -296,10 +296,10 @@ impl Loop<'_> {
         let prepared = self.prepare(&mut desk, &work.budget, &mut work.report, &work.result, &next);
         work.ear = Some(desk.ear);
         match prepared? {
-            Prepared::StopSignal(repaired) => self.attempt(work, repaired),
-            Prepared::Over(reason) => Ok(Round::Over(reason)),
-            Prepared::Declined(reason) => Ok(Round::Declined(reason)),
-            Prepared::Told(halt) => Ok(Round::Told(halt)),
+            PreparedRepair::StopSignal(repaired) => self.attempt(work, repaired),
+            PreparedRepair::Over(reason) => Ok(Round::Over(reason)),
+            PreparedRepair::Declined(reason) => Ok(Round::Declined(reason)),
+            PreparedRepair::Told(halt) => Ok(Round::Told(halt)),
         }
     }
 
@@ -311,7 +311,7 @@ impl Loop<'_> {
         report: &mut Report,
         result: &RunResult,
         next: &Next,
-    ) -> Result<Prepared, AutoFixError> {
+    ) -> Result<PreparedRepair, AutoFixError> {
         let told = match next {
             Next::Wait(time) => {
                 let class = result.diagnosis.as_ref().map_or("the environment", |found| found.class.as_str());
@@ -322,13 +322,13 @@ impl Loop<'_> {
             _ => desk.was_told(),
         };
         match (told, next) {
-            (Some(halt), _) => Ok(Prepared::Told(halt)),
+            (Some(halt), _) => Ok(PreparedRepair::Told(halt)),
             (None, Next::Repair) => self.repair(desk, budget, report, result),
             (None, Next::Widen) => {
                 self.level = 1;
-                Ok(Prepared::StopSignal(None))
+                Ok(PreparedRepair::StopSignal(None))
             }
-            (None, _) => Ok(Prepared::StopSignal(None)),
+            (None, _) => Ok(PreparedRepair::StopSignal(None)),
         }
     }
 

@@ -22,8 +22,8 @@ use super::{
     between_attempts::BetweenAttempts,
     budget::Budget,
     changes, judge,
-    target_recipe::{Replaced, Subject},
-    work::Prepared,
+    target_recipe::{RepairTarget, Replaced},
+    work::PreparedRepair,
     workspace_snapshot::{Place, WorkspaceSnapshot},
 };
 use crate::{
@@ -39,7 +39,7 @@ use crate::{
 
 /// A repair that was accepted.
 pub(super) struct Repair {
-    pub(super) subject: Subject,
+    pub(super) subject: RepairTarget,
     pub(super) text: Arc<[u8]>,
 }
 
@@ -74,7 +74,7 @@ struct Proposal {
 /// Asks for repairs.
 pub(super) struct Repairer<'a> {
     pub(super) folder: &'a RunFolder,
-    pub(super) subject: &'a Subject,
+    pub(super) subject: &'a RepairTarget,
     /// The requested recipe.
     pub(super) recipe_file: &'a Path,
     /// The plan that the run used.
@@ -103,15 +103,15 @@ impl Loop<'_> {
         budget: &Budget,
         report: &mut Report,
         result: &RunResult,
-    ) -> Result<Prepared, AutoFixError> {
+    ) -> Result<PreparedRepair, AutoFixError> {
         let opened = self.runs.open(desk.folder.clone())?;
-        let Some(subject) = Subject::find(&opened, &self.recipe_file)? else {
-            return Ok(Prepared::Over("the recipe has no file that could be repaired".to_owned()));
+        let Some(subject) = RepairTarget::find(&opened, &self.recipe_file)? else {
+            return Ok(PreparedRepair::Over("the recipe has no file that could be repaired".to_owned()));
         };
         // do not pay for a repair that cannot be saved
         if let Err(error) = OpenOptions::new().append(true).open(&subject.file) {
             let file = subject.file.display();
-            return Ok(Prepared::Over(format!("the recipe `{file}` cannot be written: {error}")));
+            return Ok(PreparedRepair::Over(format!("the recipe `{file}` cannot be written: {error}")));
         }
         let mut repairer = Repairer {
             folder: desk.folder,
@@ -135,26 +135,26 @@ impl Loop<'_> {
             }
             match verdict {
                 Verdict::Accepted(text) => {
-                    return Ok(Prepared::StopSignal(Some(Box::new(Repair { subject, text }))));
+                    return Ok(PreparedRepair::StopSignal(Some(Box::new(Repair { subject, text }))));
                 }
-                Verdict::Stopped(halt) => return Ok(Prepared::Told(halt)),
-                Verdict::Unasked | Verdict::Unwritten => return Ok(Prepared::Over(proposal.summary)),
+                Verdict::Stopped(halt) => return Ok(PreparedRepair::Told(halt)),
+                Verdict::Unasked | Verdict::Unwritten => return Ok(PreparedRepair::Over(proposal.summary)),
                 Verdict::Waiting => {
-                    return Ok(Prepared::Over(format!("a repair waits for you: {}", proposal.summary)));
+                    return Ok(PreparedRepair::Over(format!("a repair waits for you: {}", proposal.summary)));
                 }
                 Verdict::Declined => {
                     let reason = format!("a repair would need a person: {}", proposal.summary);
-                    return Ok(Prepared::Declined(reason));
+                    return Ok(PreparedRepair::Declined(reason));
                 }
                 Verdict::Refused if refused.is_some() => {
                     let reason = format!("the repair was refused twice: {}", proposal.summary);
-                    return Ok(Prepared::Over(reason));
+                    return Ok(PreparedRepair::Over(reason));
                 }
                 // a refused repair counts as an attempt
                 Verdict::Refused if !budget.take()? => {
                     let reason =
                         format!("the repair was refused, and no attempt is left: {}", proposal.summary);
-                    return Ok(Prepared::Over(reason));
+                    return Ok(PreparedRepair::Over(reason));
                 }
                 Verdict::Refused => {
                     if let Some(last) = report.attempts.last().cloned() {

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The recipe to be repaired.
-pub(super) struct Subject {
+pub(super) struct RepairTarget {
     /// Its file.
     pub(super) file: PathBuf,
     /// Its path in the run.
@@ -42,32 +42,37 @@ pub(super) struct Subject {
     pub(super) defined_in: Option<String>,
 }
 
-impl Subject {
+impl RepairTarget {
     /// The innermost recipe around the failure that has a file of its own and is unchanged since the run read it.
-    pub(super) fn find(opened: &OpenedRun, recipe_file: &Path) -> Result<Option<Subject>, FolderError> {
+    pub(super) fn find(opened: &OpenedRun, recipe_file: &Path) -> Result<Option<RepairTarget>, FolderError> {
         let state = &opened.state;
         let cause = state.root_cause().and_then(|(path, _)| state.locate(&path));
         let mut frame = cause.map_or(0, |(frame, _)| frame);
         while let Some((parent, _)) = state.frames[frame].parent {
             let unit = &state.frames[frame].unit;
             if let Some(file) = nested_file(opened, recipe_file, unit) {
-                return Ok(Some(Subject::new(opened, file, unit, frame)?));
+                return Ok(Some(RepairTarget::new(opened, file, unit, frame)?));
             }
             frame = parent;
         }
         match recipe_file.is_file() {
-            true => Ok(Some(Subject::new(opened, recipe_file.to_owned(), opened.plan.root(), 0)?)),
+            true => Ok(Some(RepairTarget::new(opened, recipe_file.to_owned(), opened.plan.root(), 0)?)),
             false => Ok(None),
         }
     }
 
-    fn new(opened: &OpenedRun, file: PathBuf, unit: &Unit, frame: usize) -> Result<Subject, FolderError> {
+    fn new(
+        opened: &OpenedRun,
+        file: PathBuf,
+        unit: &Unit,
+        frame: usize,
+    ) -> Result<RepairTarget, FolderError> {
         let given = opened.header.given.iter().map(|(name, _)| name.clone()).collect();
         let found = opened.state.frames[frame].initial.keys().cloned().collect();
         let known = opened.sources(None)?;
         let root = known.root()?;
         let own = if unit.path == root.path { Some(root.clone()) } else { known.by_path(&unit.path) };
-        Ok(Subject {
+        Ok(RepairTarget {
             file,
             path: unit.path.clone(),
             root,

@@ -40,7 +40,7 @@ pub(super) struct Work<'a> {
 }
 
 /// The result of the preparation of the next attempt.
-pub(super) enum Prepared {
+pub(super) enum PreparedRepair {
     /// It can be made, with a repaired recipe if there is one.
     StopSignal(Option<Box<Repair>>),
     /// It cannot be made, for this reason.

@@ -9,7 +9,7 @@ use std::{
 use engine::{
     Event, RunStatus,
     failure::Actions,
-    resume::{Action, Effects, Interrupted, ResumePlan, Resumer},
+    resume::{Effects, Interrupted, ResumePlan, Resumer, StepPlan},
     run::{
         event::RunResumed,
         next::{Advice, Next, ResumeChoice},
@@ -249,7 +249,7 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
     let remaining: Vec<&Arc<Step>> = steps
         .steps
         .iter()
-        .filter(|entry| entry.action != Action::Keep)
+        .filter(|entry| entry.action != StepPlan::Keep)
         .filter_map(|entry| entry.path.rsplit('/').next())
         .flat_map(|id| by_id.get(id).into_iter().flatten().copied())
         .collect();

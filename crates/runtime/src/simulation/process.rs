@@ -7,7 +7,7 @@ use tokio::time::sleep_until;
 
 use super::{is_on, with};
 use crate::os::process::{
-    Ended, Exit, Filter, Launch, Left, OutputComplete, ProcessId, StartError, Survivor, Swept, running,
+    EndedProcess, Exit, Filter, Launch, Left, OutputComplete, ProcessId, StartError, Survivor, Swept, running,
 };
 
 /// A child that was started.
@@ -91,12 +91,12 @@ impl Running {
     }
 
     /// Ends the main process and all its descendants.
-    pub async fn end(&mut self, grace: Duration) -> Ended {
+    pub async fn end(&mut self, grace: Duration) -> EndedProcess {
         match self {
             Running::Real(running) => running.end(grace).await,
             Running::Simulated(at) => {
                 let swept = sweep(&step_of(*at), grace).await;
-                Ended { exit: with(|world| world.children[*at].exit.map(|(_, exit)| exit)), swept }
+                EndedProcess { exit: with(|world| world.children[*at].exit.map(|(_, exit)| exit)), swept }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Shows what a resume would do. Does nothing.
 
-use engine::resume::{Action, ResumePlan};
+use engine::resume::{ResumePlan, StepPlan};
 use runtime::{requests::PlannedResume, store::secrets::Mask};
 use serde_json::{Value as Json, json};
 
@@ -20,9 +20,9 @@ pub(super) fn steps(plan: &ResumePlan, mask: &Mask, out: &mut Out) {
     out.hide(mask);
     for step in &plan.steps {
         let action = match step.action {
-            Action::Keep => "keep",
-            Action::Rerun => "re-run",
-            Action::Pending => "pending",
+            StepPlan::Keep => "keep",
+            StepPlan::Rerun => "re-run",
+            StepPlan::Pending => "pending",
         };
         out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
     }

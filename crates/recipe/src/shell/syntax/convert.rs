@@ -3,8 +3,8 @@
 use brush_parser::{ParserOptions, ast, word};
 
 use super::{
-    Assignment, CommandKind, CommandList, Joint, ListEntry, Pipeline, Redirect, RedirectKind, ShellCommand,
-    ShellWord, WordPart, holes::Holes, parse_nested,
+    Assignment, CommandKind, CommandList, Joint, ListEntry, Pipeline, RedirectKind, Redirection,
+    ShellCommand, ShellWord, WordPart, holes::Holes, parse_nested,
 };
 
 /// Converts one script.
@@ -98,7 +98,7 @@ impl Converter<'_> {
         &self,
         item: &ast::CommandPrefixOrSuffixItem,
         words: &mut Vec<ShellWord>,
-        redirects: &mut Vec<Redirect>,
+        redirects: &mut Vec<Redirection>,
     ) -> Option<()> {
         match item {
             ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(self.redirect(redirect)?),
@@ -130,11 +130,11 @@ impl Converter<'_> {
         Some(Assignment { name: self.holes.fill(&assignment.name.to_string()), values })
     }
 
-    fn redirects(&self, redirects: Option<&ast::RedirectList>) -> Option<Vec<Redirect>> {
+    fn redirects(&self, redirects: Option<&ast::RedirectList>) -> Option<Vec<Redirection>> {
         redirects.iter().flat_map(|list| &list.0).map(|redirect| self.redirect(redirect)).collect()
     }
 
-    fn redirect(&self, redirect: &ast::IoRedirect) -> Option<Redirect> {
+    fn redirect(&self, redirect: &ast::IoRedirect) -> Option<Redirection> {
         use ast::IoFileRedirectKind as File;
         Some(match redirect {
             ast::IoRedirect::File(descriptor, kind, target) => {
@@ -151,23 +151,23 @@ impl Converter<'_> {
                         self.process(kind, subshell)?
                     }
                 };
-                Redirect { kind, descriptor: *descriptor, target }
+                Redirection { kind, descriptor: *descriptor, target }
             }
             ast::IoRedirect::HereDocument(descriptor, document) => {
                 let text = self.holes.fill(&document.doc.value);
-                Redirect {
+                Redirection {
                     kind: RedirectKind::Text,
                     descriptor: *descriptor,
                     target: ShellWord::literal(text),
                 }
             }
-            ast::IoRedirect::HereString(descriptor, word) => Redirect {
+            ast::IoRedirect::HereString(descriptor, word) => Redirection {
                 kind: RedirectKind::Text,
                 descriptor: *descriptor,
                 target: self.word(&word.value)?,
             },
             ast::IoRedirect::OutputAndError(word, _) => {
-                Redirect { kind: RedirectKind::Write, descriptor: None, target: self.word(&word.value)? }
+                Redirection { kind: RedirectKind::Write, descriptor: None, target: self.word(&word.value)? }
             }
         })
     }

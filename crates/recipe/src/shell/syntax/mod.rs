@@ -10,7 +10,7 @@ mod holes;
 mod tests;
 mod walk;
 
-pub use walk::Node;
+pub use walk::SyntaxNode;
 
 /// A list of commands, in the order of execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct ShellCommand {
     /// Its kind.
     pub kind: CommandKind,
     /// Its redirections.
-    pub redirects: Vec<Redirect>,
+    pub redirects: Vec<Redirection>,
 }
 
 /// The kind of a command.
@@ -121,7 +121,7 @@ pub struct Assignment {
 
 /// A redirection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redirect {
+pub struct Redirection {
     /// What it does.
     pub kind: RedirectKind,
     /// The file descriptor before the operator.

@@ -53,7 +53,7 @@ fn the_shape_is_the_same_if_only_words_differ() {
         list.nodes()
             .into_iter()
             .filter_map(|node| match node {
-                Node::Mark(mark) => Some(mark),
+                SyntaxNode::Mark(mark) => Some(mark),
                 _ => None,
             })
             .collect()

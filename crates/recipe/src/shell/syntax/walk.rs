@@ -1,10 +1,10 @@
 //! All parts of a tree in the order in which they are written.
 
-use super::{CommandKind, CommandList, Joint, Redirect, ShellCommand, ShellWord, WordPart};
+use super::{CommandKind, CommandList, Joint, Redirection, ShellCommand, ShellWord, WordPart};
 
 /// A part of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Node<'a> {
+pub enum SyntaxNode<'a> {
     /// A mark of the structure: `(`, `if`, `&&`.
     Mark(&'static str),
     /// A part of a word that is text.
@@ -15,7 +15,7 @@ pub enum Node<'a> {
 
 impl CommandList {
     /// All parts in the order in which they are written: two lists with the same marks have the same shape.
-    pub fn nodes(&self) -> Vec<Node<'_>> {
+    pub fn nodes(&self) -> Vec<SyntaxNode<'_>> {
         let mut nodes = Vec::new();
         self.add(&mut nodes);
         nodes
@@ -47,13 +47,13 @@ impl CommandList {
         })
     }
 
-    fn add<'a>(&'a self, nodes: &mut Vec<Node<'a>>) {
+    fn add<'a>(&'a self, nodes: &mut Vec<SyntaxNode<'a>>) {
         for entry in &self.entries {
             let mut add = |joint: &'static str, pipeline: &'a super::Pipeline| {
-                nodes.push(Node::Mark(joint));
-                nodes.push(Node::Mark(if pipeline.is_negated { "!" } else { "" }));
+                nodes.push(SyntaxNode::Mark(joint));
+                nodes.push(SyntaxNode::Mark(if pipeline.is_negated { "!" } else { "" }));
                 for command in &pipeline.commands {
-                    nodes.push(Node::Mark("|"));
+                    nodes.push(SyntaxNode::Mark("|"));
                     command.add(nodes);
                 }
             };
@@ -62,7 +62,7 @@ impl CommandList {
                 add(if *joint == Joint::And { "&&" } else { "||" }, pipeline);
             }
         }
-        nodes.push(Node::Mark("end"));
+        nodes.push(SyntaxNode::Mark("end"));
     }
 }
 
@@ -110,24 +110,24 @@ impl ShellCommand {
         }
     }
 
-    fn add<'a>(&'a self, nodes: &mut Vec<Node<'a>>) {
+    fn add<'a>(&'a self, nodes: &mut Vec<SyntaxNode<'a>>) {
         match &self.kind {
             CommandKind::Simple { assignments, words } => {
-                nodes.push(Node::Mark("command"));
+                nodes.push(SyntaxNode::Mark("command"));
                 for assignment in assignments {
-                    nodes.push(Node::Mark("="));
-                    nodes.push(Node::Expansion(&assignment.name));
+                    nodes.push(SyntaxNode::Mark("="));
+                    nodes.push(SyntaxNode::Expansion(&assignment.name));
                     add_words(&assignment.values, nodes);
                 }
                 add_words(words, nodes);
             }
             CommandKind::Function { name, body } => {
-                nodes.push(Node::Mark("function"));
-                nodes.push(Node::Expansion(name));
+                nodes.push(SyntaxNode::Mark("function"));
+                nodes.push(SyntaxNode::Expansion(name));
                 body.add(nodes);
             }
             kind => {
-                nodes.push(Node::Mark(match kind {
+                nodes.push(SyntaxNode::Mark(match kind {
                     CommandKind::Group(_) => "{",
                     CommandKind::Subshell(_) => "(",
                     CommandKind::If { otherwise: None, .. } => "if",
@@ -152,9 +152,9 @@ impl ShellCommand {
     }
 }
 
-impl Redirect {
-    fn add<'a>(&'a self, nodes: &mut Vec<Node<'a>>) {
-        nodes.push(Node::Mark(match self.kind {
+impl Redirection {
+    fn add<'a>(&'a self, nodes: &mut Vec<SyntaxNode<'a>>) {
+        nodes.push(SyntaxNode::Mark(match self.kind {
             super::RedirectKind::Read => "<",
             super::RedirectKind::Write => ">",
             super::RedirectKind::Duplicate => ">&",
@@ -165,14 +165,14 @@ impl Redirect {
 }
 
 impl ShellWord {
-    fn add<'a>(&'a self, nodes: &mut Vec<Node<'a>>) {
-        nodes.push(Node::Mark("word"));
+    fn add<'a>(&'a self, nodes: &mut Vec<SyntaxNode<'a>>) {
+        nodes.push(SyntaxNode::Mark("word"));
         for part in &self.parts {
             match part {
-                WordPart::Text(text) => nodes.push(Node::Text(text)),
-                WordPart::Expansion(text) => nodes.push(Node::Expansion(text)),
+                WordPart::Text(text) => nodes.push(SyntaxNode::Text(text)),
+                WordPart::Expansion(text) => nodes.push(SyntaxNode::Expansion(text)),
                 WordPart::Commands { list, .. } => {
-                    nodes.push(Node::Mark("$("));
+                    nodes.push(SyntaxNode::Mark("$("));
                     list.add(nodes);
                 }
             }
@@ -180,7 +180,7 @@ impl ShellWord {
     }
 }
 
-fn add_words<'a>(words: &'a [ShellWord], nodes: &mut Vec<Node<'a>>) {
+fn add_words<'a>(words: &'a [ShellWord], nodes: &mut Vec<SyntaxNode<'a>>) {
     words.iter().for_each(|word| word.add(nodes));
-    nodes.push(Node::Mark("words end"));
+    nodes.push(SyntaxNode::Mark("words end"));
 }

@@ -16,7 +16,7 @@ use super::search;
 
 /// A recipe that can be run by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundRecipe {
     /// Its name; that of the file if the recipe has no name.
     pub name: String,
     /// The name of the file without its extension.
@@ -33,9 +33,9 @@ pub struct Found {
     pub problem: Option<String>,
 }
 
-impl Found {
-    pub(super) fn new(path: String, stem: &str, header: &RecipeHeader) -> Found {
-        Found {
+impl FoundRecipe {
+    pub(super) fn new(path: String, stem: &str, header: &RecipeHeader) -> FoundRecipe {
+        FoundRecipe {
             name: header.name.clone().unwrap_or_else(|| stem.to_owned()),
             stem: stem.to_owned(),
             description: header.description.clone(),
@@ -48,7 +48,7 @@ impl Found {
 }
 
 /// Sorts by name and marks every recipe that an earlier one of the same name hides.
-pub(super) fn shadow(found: &mut [Found]) {
+pub(super) fn shadow(found: &mut [FoundRecipe]) {
     let mut first: HashMap<String, String> = HashMap::new();
     for recipe in found.iter_mut() {
         match first.get(&recipe.name) {
@@ -117,12 +117,12 @@ impl RecipeHeader {
 #[derive(Debug)]
 pub(super) struct Catalogs {
     reuse: Duration,
-    dirs: Mutex<HashMap<PathBuf, Remembered<Arc<Vec<PathBuf>>>>>,
-    files: Mutex<HashMap<PathBuf, Remembered<Arc<Vec<u8>>>>>,
-    headers: Mutex<HashMap<PathBuf, Remembered<Arc<RecipeHeader>>>>,
+    dirs: Mutex<HashMap<PathBuf, CachedAnswer<Arc<Vec<PathBuf>>>>>,
+    files: Mutex<HashMap<PathBuf, CachedAnswer<Arc<Vec<u8>>>>>,
+    headers: Mutex<HashMap<PathBuf, CachedAnswer<Arc<RecipeHeader>>>>,
 }
 
-type Remembered<T> = (Instant, T);
+type CachedAnswer<T> = (Instant, T);
 
 impl Catalogs {
     pub(super) fn new(reuse: Duration) -> Catalogs {
@@ -156,7 +156,7 @@ impl Catalogs {
 
     fn keep<T: Clone>(
         &self,
-        kept: &Mutex<HashMap<PathBuf, Remembered<T>>>,
+        kept: &Mutex<HashMap<PathBuf, CachedAnswer<T>>>,
         key: &Path,
         make: impl FnOnce() -> T,
     ) -> T {

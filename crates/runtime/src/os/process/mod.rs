@@ -36,7 +36,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub use exit::{Exit, signal_name};
 pub use launch::{Launch, StartError, Stdin, open_output};
-pub use running::Ended;
+pub use running::EndedProcess;
 #[cfg(not(test))]
 pub use running::{Prepared, Running, prepare, start};
 
@@ -172,7 +172,7 @@ impl Filter {
 /// The result of ending processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Ended when asked, or by themselves in the meantime.
+    /// EndedProcess when asked, or by themselves in the meantime.
     pub ended: Vec<Survivor>,
     /// Were killed.
     pub killed: Vec<Survivor>,

@@ -27,7 +27,7 @@ pub struct Running {
 
 /// The result of ending a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedProcess {
     /// How the main process ended; `None` if it could not be ended. A program may report success after it was asked to
     /// stop, so an exit code of 0 means nothing here.
     pub exit: Option<Exit>,
@@ -116,14 +116,14 @@ impl Running {
     /// Ends the main process and all its descendants; after [`Self::wait`], the processes that the step left behind.
     ///
     /// SIGTERM first, SIGKILL for those that are alive after `grace`. Returns as soon as all have ended.
-    pub async fn end(&mut self, grace: Duration) -> Ended {
+    pub async fn end(&mut self, grace: Duration) -> EndedProcess {
         if self.has_nothing_left() {
-            return Ended { exit: self.exit, swept: Swept::default() };
+            return EndedProcess { exit: self.exit, swept: Swept::default() };
         }
         let swept = self.sweep(grace).await;
         // It has ended, so this returns at once unless the process cannot be ended at all.
         let exit = tokio::time::timeout(LAST_WAIT, self.wait()).await.ok();
-        Ended { exit, swept }
+        EndedProcess { exit, swept }
     }
 
     /// Collects the status of the main process as soon as it ends: where only groups are visible, it would look alive

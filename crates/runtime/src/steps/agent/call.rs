@@ -345,11 +345,11 @@ impl<'a> Session<'a> {
         let meaning = code.and_then(|code| task.step.exit_meaning(code));
         // a result is paid for, so it is kept even if the program had to be ended after it
         let ended = match end {
-            End::Exited(Exit::Code(_)) if meaning == Some(ExitMeaning::Ok) => agents::Ended::Exit(0),
-            End::Exited(Exit::Code(code)) => agents::Ended::Exit(code),
-            End::Exited(Exit::Signal(signal)) => agents::Ended::Signal(signal),
-            End::Exited(Exit::Lost) => agents::Ended::Exit(-1),
-            _ if reader.has_result() => agents::Ended::AfterResult,
+            End::Exited(Exit::Code(_)) if meaning == Some(ExitMeaning::Ok) => agents::ProgramEnded::Exit(0),
+            End::Exited(Exit::Code(code)) => agents::ProgramEnded::Exit(code),
+            End::Exited(Exit::Signal(signal)) => agents::ProgramEnded::Signal(signal),
+            End::Exited(Exit::Lost) => agents::ProgramEnded::Exit(-1),
+            _ if reader.has_result() => agents::ProgramEnded::AfterResult,
             end => {
                 let usage = used(reader.usage(), task, began, 1);
                 let (outcome, error) = cut_short(end, task, &stdout, &said);
