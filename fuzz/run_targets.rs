@@ -16,7 +16,7 @@ use recipe::{
     plan::Plan,
 };
 use runtime::{
-    agents::{AgentEvent, AgentOutcome, Configuration, Ended, Program, Reader, Request, Tools, User},
+    agents::{AgentEvent, AgentOutcome, Configuration, Program, ProgramEnded, Reader, Request, Tools, User},
     repair,
     store::{
         folder::{Header, Recovery},
@@ -177,7 +177,7 @@ fn readers() -> Vec<(String, Box<dyn Fn() -> Reader>)> {
     readers
 }
 
-fn read_pieces(mut reader: Reader, pieces: &[&[u8]], ended: Ended) -> (Vec<AgentEvent>, AgentOutcome) {
+fn read_pieces(mut reader: Reader, pieces: &[&[u8]], ended: ProgramEnded) -> (Vec<AgentEvent>, AgentOutcome) {
     let mut events = Vec::new();
     for piece in pieces {
         reader.feed(piece, &mut events);
@@ -188,7 +188,9 @@ fn read_pieces(mut reader: Reader, pieces: &[&[u8]], ended: Ended) -> (Vec<Agent
 /// Reads the output of an agent program with the reader of every program: at any cut it gives the same events and the
 /// same outcome, and the events are not longer than the output.
 pub(crate) fn stream(data: &[u8]) {
-    let ended = [Ended::Exit(0), Ended::Exit(1), Ended::Signal(9), Ended::AfterResult][pick(data, 3, 4)];
+    let ended =
+        [ProgramEnded::Exit(0), ProgramEnded::Exit(1), ProgramEnded::Signal(9), ProgramEnded::AfterResult]
+            [pick(data, 3, 4)];
     let chunk = match pick(data, 1, 2) {
         0 => 1 + pick(data, 2, 40),
         _ => 1 + pick(data, 2, data.len()),
@@ -254,7 +256,7 @@ pub(crate) fn configuration(data: &[u8]) {
             .any(|text| text.contains("do it"));
         let argument = call.args.iter().any(|arg| arg.to_string_lossy().contains("do it"));
         assert!(arrives || argument, "the prompt arrives: {call:?}");
-        drop(read_pieces(program.reader(), &[data], Ended::Exit(0)));
+        drop(read_pieces(program.reader(), &[data], ProgramEnded::Exit(0)));
     }
 }
 

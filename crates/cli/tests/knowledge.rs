@@ -32,7 +32,7 @@ fn a_phrase_of_the_user_explains_a_failure() {
     assert_eq!(result["diagnosis"]["class"], "environment.credentials");
     assert_eq!(result["diagnosis"]["signals"][0]["what"], "the badge has expired");
     let run = result["run_id"].as_str().expect("a run id");
-    let shown = env.run(&["show", run, "--output-format", "json"]);
+    let shown = env.run(["show", run, "--output-format", "json"]);
     assert_eq!(shown.json()["diagnosis"]["class"], "environment.credentials", "{}", shown.all());
 }
 

@@ -5,17 +5,45 @@ use std::collections::BTreeMap;
 use testkit::project::sources;
 
 /// The crates that keep these rules.
-const CRATES: &[&str] = &["recipe"];
+const CRATES: &[&str] = &["recipe", "engine", "runtime", "cli"];
 /// Most lines of a function.
 const MOST_LINES: usize = 60;
 /// Most parameters of a function, besides `self`.
 const MOST_PARAMETERS: usize = 5;
 
+/// Functions that are longer, or take more: still to be split at a seam. A function that has become short leaves the list.
+const LONGER: &[(&str, &str)] = &[
+    ("cli/src/commands/explain/json.rs", "describe_step"),
+    ("cli/src/commands/explain/text.rs", "step"),
+    ("cli/src/commands/resume.rs", "refused"),
+    ("cli/src/report/live/mod.rs", "event"),
+    ("cli/src/report/progress.rs", "event"),
+    ("engine/src/failure/advice.rs", "first_step"),
+    ("engine/src/resume/changes.rs", "changes"),
+    ("engine/src/run/recovery_answer.rs", "answers_are_judged"),
+    ("engine/src/run/retry.rs", "of_recipe"),
+    ("runtime/src/repair/agent_call.rs", "ask"),
+    ("runtime/src/repair/proposal.rs", "repair"),
+    ("runtime/src/report/diagnose.rs", "facts"),
+    ("runtime/src/report/result.rs", "result"),
+    ("runtime/src/requests/resume.rs", "with_ready"),
+    ("runtime/src/run/start_step.rs", "start_shell"),
+    ("runtime/src/runs/job.rs", "finished_result"),
+    ("runtime/src/runs/resume.rs", "continue_run"),
+    ("runtime/src/runs/start.rs", "start_held"),
+    ("runtime/src/runs/start.rs", "claim"),
+    ("runtime/src/steps/agent/attempt.rs", "ask_patiently"),
+    ("runtime/src/steps/agent/attempt.rs", "read_answer"),
+    ("runtime/src/steps/agent/call.rs", "start"),
+    ("runtime/src/steps/shell/attempt/judge.rs", "judge"),
+    ("runtime/src/steps/shell/script.rs", "prepare"),
+];
+
 /// The files below `src` of these crates, without those of tests.
 fn files() -> BTreeMap<String, String> {
     let is_checked = |path: &str| {
         let of_crate = |name: &str| path.starts_with(&format!("crates/{name}/src/"));
-        CRATES.iter().any(|name| of_crate(name)) && !path.contains("/tests")
+        CRATES.iter().any(|name| of_crate(name)) && !path.contains("/tests") && !path.contains("/simulation/")
     };
     sources().into_iter().filter(|(path, _)| is_checked(path)).collect()
 }
@@ -119,14 +147,22 @@ fn a_type_name_is_unique_in_its_crate() {
 #[test]
 fn functions_are_short() {
     let mut long = Vec::new();
+    let mut known = LONGER.to_vec();
     for (path, text) in files() {
         for (name, lines, parameters) in functions(&text) {
-            if lines > MOST_LINES || parameters > MOST_PARAMETERS {
+            if lines <= MOST_LINES && parameters <= MOST_PARAMETERS {
+                continue;
+            }
+            let place = (path.trim_start_matches("crates/"), name.as_str());
+            if let Some(at) = known.iter().position(|known| *known == place) {
+                known.remove(at);
+            } else {
                 long.push(format!("{path}: {name} has {lines} lines and {parameters} parameters"));
             }
         }
     }
     assert!(long.is_empty(), "split these at a seam: {long:#?}");
+    assert!(known.is_empty(), "these are short now: {known:#?}");
     let text = "fn a(&self, b: Map<C, D>, (e, f): (G, H)) -> I {\n    j;\n}\nfn k<F: Fn(L, M)>(\n    n: &F,\n) {\n}\nfn o() {}";
     let read = functions(text);
     let read: Vec<_> = read.iter().map(|(name, lines, count)| (name.as_str(), *lines, *count)).collect();

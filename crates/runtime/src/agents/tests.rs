@@ -1,6 +1,6 @@
 //! Recorded transcripts of the real programs, test doubles, and outputs that no program should print.
 
-use super::*;
+use super::{ProgramEnded as Ended, *};
 
 /// The recorded output of a program, from `tests/real_agents.rs`.
 macro_rules! transcript {
@@ -20,12 +20,7 @@ fn known(name: &str) -> Program {
     Program::named(name, &[]).unwrap()
 }
 
-fn read_in(
-    pieces: &[&[u8]],
-    program: &str,
-    ended: ProgramEnded,
-    stderr: &str,
-) -> (AgentOutcome, Vec<AgentEvent>) {
+fn read_in(pieces: &[&[u8]], program: &str, ended: Ended, stderr: &str) -> (AgentOutcome, Vec<AgentEvent>) {
     let mut reader = known(program).reader();
     let mut events = Vec::new();
     for piece in pieces {
@@ -34,7 +29,7 @@ fn read_in(
     (reader.finish(ended, stderr, None), events)
 }
 
-fn read(program: &str, output: &str, ended: ProgramEnded, stderr: &str) -> AgentOutcome {
+fn read(program: &str, output: &str, ended: Ended, stderr: &str) -> AgentOutcome {
     read_in(&[output.as_bytes()], program, ended, stderr).0
 }
 
@@ -47,7 +42,7 @@ fn line(outcome: &AgentOutcome) -> String {
 }
 
 fn check(program: &str, output: &str, exit: i32, stderr: &str, expected: &str) {
-    let outcome = read(program, output, ProgramEnded::Exit(exit), stderr);
+    let outcome = read(program, output, Ended::Exit(exit), stderr);
     assert_eq!(line(&outcome), expected, "{program} prints {output:?}");
 }
 
@@ -145,7 +140,7 @@ const TRANSCRIPTS: &[(&str, &str, i32, &str)] = &[
 #[test]
 fn transcripts() {
     for (program, output, exit, expected) in TRANSCRIPTS {
-        let outcome = line(&read(program, output, ProgramEnded::Exit(*exit), "noise on stderr"));
+        let outcome = line(&read(program, output, Ended::Exit(*exit), "noise on stderr"));
         assert!(outcome.starts_with(expected), "{program}: {outcome}");
     }
 }
@@ -154,14 +149,14 @@ fn transcripts() {
 fn wherever_the_output_is_cut() {
     for (program, output, exit, _) in TRANSCRIPTS {
         let bytes = output.as_bytes();
-        let whole = read_in(&[bytes], program, ProgramEnded::Exit(*exit), "");
+        let whole = read_in(&[bytes], program, Ended::Exit(*exit), "");
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
-        assert_eq!(read_in(&single, program, ProgramEnded::Exit(*exit), ""), whole);
+        assert_eq!(read_in(&single, program, Ended::Exit(*exit), ""), whole);
         // Single bytes covered every place; two pieces are the usual case.
         let step = (bytes.len() / 200).max(1);
         for at in (0..bytes.len()).step_by(step) {
             let (a, b) = bytes.split_at(at);
-            assert_eq!(read_in(&[a, b], program, ProgramEnded::Exit(*exit), ""), whole, "{program} at {at}");
+            assert_eq!(read_in(&[a, b], program, Ended::Exit(*exit), ""), whole, "{program} at {at}");
         }
     }
 }
@@ -172,14 +167,14 @@ fn cut_inside_a_character() {
         "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"grüße 🦀\"}".as_bytes();
     for at in 0..output.len() {
         let (a, b) = output.split_at(at);
-        let (outcome, _) = read_in(&[a, b], "claude", ProgramEnded::Exit(0), "");
+        let (outcome, _) = read_in(&[a, b], "claude", Ended::Exit(0), "");
         assert_eq!(outcome.result.as_deref(), Ok("grüße 🦀"));
     }
 }
 
 #[test]
 fn usage() {
-    let usage = |program, output| read(program, output, ProgramEnded::Exit(0), "").usage;
+    let usage = |program, output| read(program, output, Ended::Exit(0), "").usage;
     let claude = usage("claude", transcript!("claude-tool"));
     assert_eq!(claude.input_tokens, Some(22));
     assert_eq!(claude.cache_read_tokens, Some(6));
@@ -218,7 +213,7 @@ fn what_is_shown_while_it_works() {
         ("gemini", transcript!("gemini-tool"), "run_shell_command echo made > made.txt"),
         ("opencode", transcript!("opencode-tool"), "bash echo made > made.txt"),
     ] {
-        let (_, events) = read_in(&[output.as_bytes()], program, ProgramEnded::Exit(0), "");
+        let (_, events) = read_in(&[output.as_bytes()], program, Ended::Exit(0), "");
         let tools: Vec<String> = events
             .iter()
             .filter_map(|event| match event {
@@ -279,9 +274,9 @@ fn events_without_an_end() {
     ] {
         check(program, &output, 0, "", "!the agent ends with exit code 0 and without a result");
         check(program, &output, 2, "it broke", "!the agent ends with exit code 2: it broke");
-        let killed = read(program, &output, ProgramEnded::Signal(11), "");
+        let killed = read(program, &output, Ended::Signal(11), "");
         assert_eq!(line(&killed), "!the agent is ended by signal 11");
-        let ended = read(program, &output, ProgramEnded::AfterResult, "");
+        let ended = read(program, &output, Ended::AfterResult, "");
         assert!(ended.result.is_err());
     }
 }
@@ -293,9 +288,9 @@ fn a_result_before_another_end() {
         let mut reader = known(program).reader();
         reader.feed(output.as_bytes(), &mut Vec::new());
         assert!(reader.has_result(), "{program}");
-        assert_eq!(line(&reader.finish(ProgramEnded::AfterResult, "", None)), *expected);
+        assert_eq!(line(&reader.finish(Ended::AfterResult, "", None)), *expected);
         check(program, output, 7, "late", "!the agent ends with exit code 7: late");
-        let killed = read(program, output, ProgramEnded::Signal(9), "");
+        let killed = read(program, output, Ended::Signal(9), "");
         assert_eq!(line(&killed), "!the agent is ended by signal 9");
     }
 }

@@ -107,17 +107,7 @@ impl Runs {
             let blocked = blocked_start(&start, &problems);
             return Ok((RunResult { dry_run: start.dry_run, ..blocked }, None));
         }
-        let settings = RunSettings {
-            given: start.given.clone(),
-            ambient: start.options.ambient.clone(),
-            include_tags: start.options.include_tags.clone(),
-            exclude_tags: start.options.exclude_tags.clone(),
-            max_parallel: start.options.max_parallel,
-            dry_run: start.dry_run,
-            // the driver adds the limits of this machine
-            ..RunSettings::default()
-        };
-        let state = RunState::new(&start.plan, settings);
+        let state = RunState::new(&start.plan, settings(&start));
         let run_id = self.new_id();
         let mut first = vec![Event::RunStarted(RunStarted {
             format: FORMAT,
@@ -133,31 +123,15 @@ impl Runs {
             let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
             claim = self.claim(&workspace, &run_id, &name, start.others, &start.host, &mut first)?;
         }
-        // if the audit log cannot be created, nothing that looks like a run is left behind
-        let audit = match &start.options.audit_dir {
-            Some(dir) => {
-                let made = Audit::create(dir, &name, &run_id, clock::now());
-                if let (Err(_), Some(claim)) = (&made, &claim) {
-                    claim.clear();
-                }
-                Some(made?)
-            }
-            None => None,
-        };
-        let mut made = None;
-        if !start.dry_run {
-            made = Some(self.make(&run_id, &start)?);
-        }
+        let audit = create_audit(&start, &run_id, claim.as_ref())?;
+        let made = (!start.dry_run).then(|| self.make(&run_id, &start)).transpose()?;
         let tracking = start.host.tracking_id().unwrap_or_else(|| run_id.clone());
         let recipe = canonical_recipe(&start.plan.root().path);
         let (folder, journal, lock) = match made {
             Some((folder, journal, lock)) => (Some(folder), Some(journal), Some(lock)),
             None => (None, None, None),
         };
-        let log = match &folder {
-            Some(folder) => open_log(folder, &start.options)?,
-            None => None,
-        };
+        let log = folder.as_ref().map(|folder| open_log(folder, &start.options)).transpose()?.flatten();
         if let Some(log) = &log {
             reporter.notice(Notice::Log { path: log.path() });
         }
@@ -283,4 +257,27 @@ impl Runs {
 /// The audit log of a run, if its options ask for one.
 pub(super) fn open_log(folder: &RunFolder, options: &Options) -> Result<Option<Audit>, RunError> {
     Ok(options.compat.then(|| Audit::open(folder.log())).transpose()?)
+}
+
+/// The settings of the engine; the driver adds the limits of this machine.
+fn settings(start: &Start<'_>) -> RunSettings {
+    RunSettings {
+        given: start.given.clone(),
+        ambient: start.options.ambient.clone(),
+        include_tags: start.options.include_tags.clone(),
+        exclude_tags: start.options.exclude_tags.clone(),
+        max_parallel: start.options.max_parallel,
+        dry_run: start.dry_run,
+        ..RunSettings::default()
+    }
+}
+
+/// Creates the audit log. If that fails, nothing that looks like a run is left behind.
+fn create_audit(start: &Start<'_>, run_id: &str, claim: Option<&Claim>) -> Result<Option<Audit>, RunError> {
+    let Some(dir) = &start.options.audit_dir else { return Ok(None) };
+    let made = Audit::create(dir, &start.plan.root().name, run_id, clock::now());
+    if let (Err(_), Some(claim)) = (&made, claim) {
+        claim.clear();
+    }
+    Ok(Some(made?))
 }

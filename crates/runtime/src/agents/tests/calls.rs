@@ -150,7 +150,7 @@ fn launcher_answers() {
     let read = |program: Option<&Program>, output: &str| {
         let mut reader = launcher::reader(program);
         reader.feed(output.as_bytes(), &mut Vec::new());
-        line(&reader.finish(ProgramEnded::Exit(0), "", None))
+        line(&reader.finish(Ended::Exit(0), "", None))
     };
     assert_eq!(read(None, "text\n"), "text");
     assert_eq!(read(Some(&known("claude")), "text\n"), "text");
@@ -202,7 +202,7 @@ fn the_last_message_file_is_the_answer() {
         let mut reader = known("codex").reader();
         reader.feed(output.as_bytes(), &mut Vec::new());
         let file = AgentText { text: file.to_owned(), cut: None };
-        line(&reader.finish(ProgramEnded::Exit(0), "", Some(file)))
+        line(&reader.finish(Ended::Exit(0), "", Some(file)))
     };
     assert_eq!(finish(transcript!("codex-hello"), "from the file\n"), "from the file");
     assert_eq!(finish(transcript!("codex-hello"), ""), "Hello from the model.");

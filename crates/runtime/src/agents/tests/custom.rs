@@ -147,7 +147,7 @@ fn answer(config: Value, output: &str, exit: i32, stderr: &str) -> String {
     let program = Program::from(decode(config));
     let mut reader = program.reader();
     reader.feed(output.as_bytes(), &mut Vec::new());
-    line(&reader.finish(ProgramEnded::Exit(exit), stderr, None))
+    line(&reader.finish(Ended::Exit(exit), stderr, None))
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn events_of_a_described_program() {
         let mut reader = program.reader();
         let mut events = Vec::new();
         reader.feed(output.as_bytes(), &mut events);
-        (reader.finish(ProgramEnded::Exit(0), "", None), events.len())
+        (reader.finish(Ended::Exit(0), "", None), events.len())
     };
     let (outcome, shown) = read(
         "{\"kind\":\"hello\",\"id\":\"s1\",\"llm\":\"m\"}\n{\"kind\":\"say\",\"words\":\"let me see\",\"cost\":2}\n\

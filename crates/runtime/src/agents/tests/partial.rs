@@ -34,7 +34,7 @@ fn what_was_said_before_a_failure_is_kept() {
         ("codex", codex.to_owned(), Some("half")),
         ("opencode", text_event("half"), Some("half")),
     ] {
-        let outcome = read(program, &output, ProgramEnded::Exit(1), "boom");
+        let outcome = read(program, &output, Ended::Exit(1), "boom");
         assert!(outcome.result.is_err(), "{program} {output}");
         assert_eq!(outcome.partial.as_deref(), expected, "{program} {output}");
         let mut reader = known(program).reader();
@@ -84,7 +84,7 @@ fn it_is_known_whether_a_result_or_words_tell_the_trouble() {
         (result(529, "busy"), "", Some(Service), By::Result),
         (result(400, "429 is not a valid number"), "HTTP 429", Some(Request), By::Result),
     ] {
-        let outcome = read("claude", &output, ProgramEnded::Exit(1), stderr);
+        let outcome = read("claude", &output, Ended::Exit(1), stderr);
         let found = outcome.result.unwrap_err().trouble();
         assert_eq!((found, outcome.known_by), (trouble, known_by), "{output} {stderr}");
     }
@@ -102,7 +102,7 @@ fn half_an_event_is_no_answer_and_a_list_of_events_is_read() {
         ("claude", list, "ANS"),
         ("claude", "[1, 2]\n", "[1, 2]"),
     ] {
-        let said = line(&read(program, output, ProgramEnded::Exit(0), ""));
+        let said = line(&read(program, output, Ended::Exit(0), ""));
         assert!(said.starts_with(expected), "{program} {output}: {said}");
     }
 }

@@ -24,7 +24,7 @@ fn a_hundred_megabytes_are_not_kept() {
     reader.feed(b"\"}\n", &mut events);
     assert!(reader.held() < 1 << 20);
     reader.feed(result, &mut events);
-    assert_eq!(line(&reader.finish(ProgramEnded::Exit(0), "", None)), "small");
+    assert_eq!(line(&reader.finish(Ended::Exit(0), "", None)), "small");
     assert!(events.is_empty());
 }
 
@@ -44,7 +44,7 @@ fn a_hundred_megabytes_of_text_are_an_answer_without_its_middle() {
             assert!(reader.held() <= 25 << 20, "{}", reader.held());
         }
         reader.feed(b"at end\n", &mut Vec::new());
-        let outcome = reader.finish(ProgramEnded::Exit(0), "", None);
+        let outcome = reader.finish(Ended::Exit(0), "", None);
         assert_eq!(ends(&outcome.result.unwrap()), (true, "word ", "t end", true));
     }
 }
@@ -75,7 +75,7 @@ fn an_answer_of_any_size_is_an_answer() {
             [("claude", claude(&text)), ("codex", codex(&text)), ("gemini", gemini(&text))]
         {
             let pieces: Vec<&[u8]> = output.as_bytes().chunks(64 * 1024).collect();
-            let said = read_in(&pieces, program, ProgramEnded::Exit(0), "").0.result.unwrap();
+            let said = read_in(&pieces, program, Ended::Exit(0), "").0.result.unwrap();
             assert_eq!(ends(&said), (true, "begin", "e end", is_cut), "{program} {size}");
             assert_eq!(*said == *text, !is_cut, "{program} {size}");
         }
@@ -117,8 +117,8 @@ proptest! {
     ) {
         let parts: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
         let whole = pieces.concat();
-        let cut = read_in(&parts, program, ProgramEnded::Exit(exit), "");
-        prop_assert_eq!(cut, read_in(&[&whole], program, ProgramEnded::Exit(exit), ""));
+        let cut = read_in(&parts, program, Ended::Exit(exit), "");
+        prop_assert_eq!(cut, read_in(&[&whole], program, Ended::Exit(exit), ""));
     }
 
     #[test]
