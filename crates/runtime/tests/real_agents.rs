@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use runtime::agents::{
-    AgentEvent, AgentFailure, AgentOutcome, AgentText, Ended, Program, Request, Tools, User, add_footer,
+    AgentEvent, AgentFailure, AgentOutcome, AgentText, Program, ProgramEnded, Request, Tools, User,
+    add_footer,
 };
 use testkit::model_server::{HELLO, ModelServer};
 
@@ -124,7 +125,7 @@ impl World {
         }
         let status = child.wait().unwrap();
         self.record(case, &printed);
-        let ended = status.code().map_or(Ended::Signal(9), Ended::Exit);
+        let ended = status.code().map_or(ProgramEnded::Signal(9), ProgramEnded::Exit);
         let had_result = reader.has_result();
         let answer = call.answer_file.and_then(|path| fs::read_to_string(path).ok());
         let answer = answer.map(|text| AgentText { text, cut: None });

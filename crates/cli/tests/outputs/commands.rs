@@ -84,6 +84,10 @@ fn help() {
                                               is left out
                   --no-auto-fix               Never auto-fix (overrides every other setting)
                   --repair-agent <NAME>       Agent program that repairs recipes; by default that of the run
+                  --review-agent <NAME>       Another agent program that decides where no rule decides about a
+                                              repair
+                  --accept-repairs <MODE>     What happens to a repair that neither a rule nor a review decides:
+                                              `ask` if left out [possible values: ask, refuse]
                   --allow-concurrent          Run even if this recipe is already running here
                   --clear-stale               Clear stale locks left by dead runs
                   --compat                    Behave as wrappers of other runners expect: allow 6 runs inside
