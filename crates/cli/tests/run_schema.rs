@@ -109,6 +109,22 @@ fn results_and_journals_match_their_schemas() {
 }
 
 #[test]
+fn a_repaired_run_matches_the_schemas() {
+    let broken = "name: r\nsteps:\n- {id: check, command: 'grep --quite root /etc/passwd'}\n";
+    let fixed = broken.replace("--quite", "--quiet").replace('\n', "\\\\n");
+    let env = env().agent("claude", &format!("result \"\\`\\`\\`yaml\\\\n{fixed}\\`\\`\\`\""));
+    let output = env.json(broken, &["--auto-fix"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    check(&schema("result"), &output.json());
+    let event = schema("event");
+    let records = journal(&output);
+    records.iter().for_each(|record| check(&event, record));
+    for kind in ["repair_began", "agent_used", "repair_ended", "run_resumed"] {
+        assert!(records.iter().any(|record| record["event"].get(kind).is_some()), "{kind}");
+    }
+}
+
+#[test]
 fn every_key_of_a_result_is_described() {
     let result = schema("result");
     let env = env().file("child.yaml", CHILD);

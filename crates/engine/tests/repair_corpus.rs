@@ -247,14 +247,14 @@ fn every_change_names_its_part_and_its_rule() {
         (
             "build",
             "  - id: build",
-            "  - id: look\n    command: ls -l\n  - id: build",
+            "  - id: look\n    command: mkdir -p made\n  - id: build",
             "AddedStep",
             ReviewRule::NoEffects,
         ),
         (
             "build",
             "  - id: build",
-            "  - id: look\n    command: ls > x\n  - id: build",
+            "  - id: look\n    command: echo ok > tests/ok\n  - id: build",
             "AddedStep",
             ReviewRule::MayHaveEffects,
         ),

@@ -98,9 +98,9 @@ pub enum ReviewRule {
     HooksChanged,
     /// The list of secrets has changed.
     SecretsChanged,
-    /// The new step only reads or checks.
+    /// The new step changes nothing outside, and nothing that a check looks at.
     NoEffects,
-    /// The prompt keeps at least half of its words.
+    /// The prompt has at least half as many words as before.
     PromptKept,
     /// No check depends on the exit code of this step alone.
     NotAVerification,
@@ -197,8 +197,10 @@ impl ReviewRule {
             ReviewRule::FailurePolicyChanged => "it changes what happens after a failure",
             ReviewRule::HooksChanged => "it changes the hooks, which run around every check",
             ReviewRule::SecretsChanged => "it changes which values are secret",
-            ReviewRule::NoEffects => "the new step only reads or checks",
-            ReviewRule::PromptKept => "the prompt keeps at least half of its words",
+            ReviewRule::NoEffects => {
+                "the new step changes nothing outside, and nothing that a check looks at"
+            }
+            ReviewRule::PromptKept => "the prompt has at least half as many words as before",
             ReviewRule::NotAVerification => "the step is not a check",
             ReviewRule::Correction => "misspelled words are corrected",
             ReviewRule::NameResolves => "a name that led nowhere leads to a value now",

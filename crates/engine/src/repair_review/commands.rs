@@ -1,7 +1,5 @@
 //! The work of a step before and after: its command, its prompt, its recipe.
 
-use std::collections::HashSet;
-
 use recipe::{
     plan::{AgentStep, Step, StepKind, Target, ValueTemplate},
     shell::syntax::{self, CommandList},
@@ -101,19 +99,15 @@ fn review_agent(id: &str, old: &AgentStep, new: &AgentStep, changes: &mut Change
     }
     let (left, right) = (old.prompt.text(), new.prompt.text());
     if left != right {
-        let rule = if keeps_half(left, right) { ReviewRule::PromptKept } else { ReviewRule::NoRule };
+        let rule = if is_half_as_long(left, right) { ReviewRule::PromptKept } else { ReviewRule::NoRule };
         changes.add(ChangedPart::Prompt, Some(id), rule);
     }
 }
 
-/// Whether at least half of the words of a prompt are still there.
-fn keeps_half(old: &str, new: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
-        parts.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
-    };
-    let (old, new): (Vec<String>, HashSet<String>) = (words(old), words(new).into_iter().collect());
-    2 * old.iter().filter(|word| new.contains(*word)).count() >= old.len()
+/// Whether a prompt has at least half as many words as before: a much shorter one may ask for less.
+fn is_half_as_long(old: &str, new: &str) -> bool {
+    let words = |text: &str| text.split_whitespace().count();
+    2 * words(new) >= words(old)
 }
 
 fn review_nested(old: &Step, new: &Step, changes: &mut Changes) {

@@ -2,18 +2,13 @@
 
 use recipe::{
     plan::{Step, StepKind, Unit},
-    shell::syntax::{self, RedirectKind},
+    shell::syntax,
 };
 
-use super::{ChangedPart, Changes, Pair, ReviewRule};
-use crate::knowledge::CheckKind;
+use super::{ChangedPart, Changes, Pair, ReviewRule, outside_effects};
 
 /// The half rule holds for recipes with at least this many steps.
 const HALF_RULE_FROM: usize = 4;
-/// Programs that only read and print.
-const READERS: [&str; 12] =
-    ["cat", "ls", "pwd", "head", "tail", "wc", "uname", "whoami", "id", "echo", "printf", "true"];
-
 /// Steps that are gone, and steps that are new.
 pub(super) fn review_presence(pair: &Pair<'_>, changes: &mut Changes) {
     let remains = |id: &str| pair.new.steps.iter().any(|step| step.id == id);
@@ -37,44 +32,38 @@ pub(super) fn review_presence(pair: &Pair<'_>, changes: &mut Changes) {
     }
 }
 
-/// The rule for a new step: accepted only if it provably changes nothing that others rely on.
+/// The rule for a new step: accepted if it changes nothing outside and touches nothing that a check looks at.
 fn added(pair: &Pair<'_>, step: &Step) -> ReviewRule {
     let StepKind::Shell { command } = &step.kind else { return ReviewRule::MayHaveEffects };
     let Some(list) = syntax::parse(command.text()) else { return ReviewRule::NotParsed };
     let hides_a_value = step.store.as_ref().is_some_and(|name| pair.old.names.contains(name));
-    let mut writes = false;
-    list.visit(&mut |command| {
-        writes |= command
-            .redirects
-            .iter()
-            .any(|redirect| redirect.kind == RedirectKind::Write && redirect.target.text() != "/dev/null");
-    });
-    let only_looks = list.simple_commands().into_iter().all(|words| {
-        let words: Vec<String> = words.iter().map(syntax::ShellWord::text).collect();
-        looks(pair, &words)
-    });
-    match is_plain(step) && !hides_a_value && !writes && only_looks {
+    let is_plain = step.effects.is_empty() && step.env.is_empty() && !hides_a_value;
+    let is_local = is_plain && outside_effects::find(pair.knowledge, &list).is_empty();
+    match is_local && !touches_checked(pair, command.text()) {
         true => ReviewRule::NoEffects,
         false => ReviewRule::MayHaveEffects,
     }
 }
 
-/// Whether a command only reads, prints or compares, or runs tests without options.
-fn looks(pair: &Pair<'_>, words: &[String]) -> bool {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let found = pair.knowledge.use_of(&words);
-    let is_known = words.first().is_some_and(|name| pair.knowledge.program(name).is_some());
-    let has_options = words.iter().any(|word| word.starts_with('-'));
-    match found.check {
-        Some(CheckKind::Compare) => is_known,
-        Some(CheckKind::Tests | CheckKind::Lint) => is_known && !has_options,
-        Some(CheckKind::Build) => false,
-        None => found.effect.is_none() && READERS.contains(&found.program),
-    }
+/// Whether a command names something that a check looks at: it could make the check pass without the work.
+fn touches_checked(pair: &Pair<'_>, command: &str) -> bool {
+    let checks = pair.old.steps.iter().zip(&pair.roles).filter(|(_, role)| role.verifies);
+    let looked_at = checks.flat_map(|(step, _)| match &step.kind {
+        StepKind::Shell { command } => operands(command.text()),
+        _ => Vec::new(),
+    });
+    looked_at.into_iter().any(|operand| command.contains(&operand))
 }
 
-fn is_plain(step: &Step) -> bool {
-    step.effects.is_empty() && step.produces.is_empty() && step.env.is_empty()
+/// Words of a script that could name a file: operands, and everything that looks like a path.
+fn operands(script: &str) -> Vec<String> {
+    let list = syntax::parse(script);
+    let commands = list.iter().flat_map(|list| list.simple_commands());
+    let words = commands.flat_map(|words| words.iter().skip(1)).map(syntax::ShellWord::text);
+    let parts = script.split(|c: char| !(c.is_alphanumeric() || "_./-".contains(c)));
+    let paths = parts.filter(|part| part.contains(['.', '/'])).map(|part| part.trim_start_matches("./"));
+    let all = words.filter(|text| !text.starts_with('-')).chain(paths.map(str::to_owned));
+    all.filter(|text| text.chars().filter(|c| c.is_alphanumeric()).count() > 1).collect()
 }
 
 /// Checks come after the work that they check, and before the effects that wait for them.
