@@ -125,3 +125,36 @@ fn an_agent_does_not_review_its_own_repair() {
         assert!(!env.path("ledger").exists());
     }
 }
+
+#[test]
+fn a_repair_that_cannot_be_used_now_waits_as_before() {
+    let env = world("");
+    assert_eq!(fix(&env, &[]).code, 6);
+    for (more, code) in [(["--plan-digest", "other"], 7), (["--from", "nowhere"], 4)] {
+        let refused = env.run(["resume", "last", "--accept-repair"].iter().chain(&more).copied());
+        assert_eq!(refused.code, code, "{more:?}: {}", refused.all());
+        assert_eq!(env.read("r.yaml"), BROKEN, "{more:?}");
+    }
+    assert_eq!(env.run(["resume", "last", "--accept-repair"]).code, 0);
+    assert_eq!(env.read("r.yaml"), fixed());
+}
+
+#[test]
+fn a_proposal_that_changed_after_its_review_is_not_taken() {
+    let env = world("");
+    let output = fix(&env, &[]);
+    let candidate = repair(&output)["candidate"].as_str().unwrap().to_owned();
+    std::fs::write(&candidate, fixed().replace("echo two", "echo three")).unwrap();
+    let refused = env.run(["resume", "last", "--accept-repair"]);
+    assert_eq!(refused.code, 7, "{}", refused.all());
+    assert!(refused.all().contains("has changed since it was reviewed"), "{}", refused.all());
+    assert_eq!(env.read("r.yaml"), BROKEN);
+}
+
+#[test]
+fn a_resume_keeps_the_policy_for_questions() {
+    let env = world("");
+    assert_eq!(fix(&env, &["--accept-repairs", "refuse"]).code, 1);
+    let resumed = env.run(["resume", "last", "--auto-fix"]);
+    assert_eq!(resumed.code, 1, "{}", resumed.all());
+}

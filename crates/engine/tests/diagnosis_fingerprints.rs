@@ -1,6 +1,9 @@
 //! Which words of a failure change by themselves, and which tell it from another one.
 
-use engine::failure::{fingerprint_of_all, normalize};
+use engine::{
+    Outcome,
+    failure::{Class, Facts, fingerprint, fingerprint_of_all, normalize},
+};
 
 #[test]
 fn words_that_change_by_themselves_are_taken_out() {
@@ -49,4 +52,13 @@ fn several_that_fail_beside_each_other_are_one_failure() {
     for other in [&["a"][..], &["b"], &["ab"], &["a", "c"], &["a", "b", "c"]] {
         assert_ne!(all(&["a", "b"]), all(other), "{other:?}");
     }
+}
+
+#[test]
+fn the_words_of_a_cause_do_not_count() {
+    let of = |problem: &str| {
+        let outcome = Some(Outcome::NotJson { problem: problem.to_owned() });
+        fingerprint("s", Class::Unknown, &Facts { outcome, ..Facts::default() })
+    };
+    assert_eq!(of("there is no JSON in `abc`"), of("there is no JSON in `xyz`"));
 }

@@ -7,7 +7,10 @@ use std::collections::HashSet;
 use recipe::shell::syntax;
 
 use super::trial_run::{Place, Reached, Trial, try_script};
-use crate::knowledge::{CheckKind, Habit, Knowledge};
+use crate::{
+    knowledge::{CheckKind, Habit, Knowledge},
+    repair_review::has_effect,
+};
 
 /// How a script ended, as far as that distinguishes its commands.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +121,12 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn script(&self, script: &str, depth: usize) -> FailingCommand {
-        let Some(list) = syntax::parse(script) else { return FailingCommand::Other };
+        let Some(list) = syntax::parse(script) else {
+            return match has_effect(self.knowledge, script) {
+                true => FailingCommand::Effect(script.to_owned()),
+                false => FailingCommand::Other,
+            };
+        };
         let found = tried(&list, self.ended.code);
         let deciders: Vec<&Reached> = found.iter().filter(|reached| !self.is_filter(reached)).collect();
         if let [only] = deciders.as_slice() {

@@ -12,7 +12,7 @@ use crate::knowledge::Knowledge;
 pub fn fingerprint(step: &str, class: Class, facts: &Facts) -> String {
     let outcome = facts.outcome.as_ref().map(|outcome| match facts.exit_code() {
         Some(code) => format!("exit {code}"),
-        None => normalize(&format!("{outcome:?}")),
+        None => normalize(&format!("{:?}", outcome.kind())),
     });
     let failure = facts.agent_failure.as_deref().unwrap_or_default();
     let parts = [

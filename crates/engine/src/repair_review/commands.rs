@@ -60,6 +60,10 @@ fn review_command(pair: &Pair<'_>, old: &str, new: &str, role: Role) -> ReviewRu
         return ReviewRule::AlwaysSucceeds;
     }
     let Some(before) = before else { return role.unlisted() };
+    if outside_effects::lost(pair.knowledge, &after, &before).is_some() {
+        // it changes more outside than before
+        return ReviewRule::EffectChanged;
+    }
     if reliability::ignores_more(&before, &after) {
         return ReviewRule::FailureIgnored;
     }

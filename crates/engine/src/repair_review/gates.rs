@@ -78,7 +78,9 @@ fn hooks(unit: &Unit) -> [Option<&str>; 3] {
 fn review_values(pair: &Pair<'_>, changes: &mut Changes) {
     let (old, new) = (&pair.old.context, &pair.new.context);
     for name in new.iter().filter(|(name, value)| old.get(*name) != Some(value)).map(|(name, _)| name) {
-        let rule = match old.contains_key(name) || pair.old.names.contains(name) {
+        let checks = pair.old.steps.iter().zip(&pair.roles).filter(|(_, role)| role.verifies);
+        let is_checked = checks.into_iter().any(|(step, _)| recipe::graph::reads(step).contains(name));
+        let rule = match is_checked || old.contains_key(name) || pair.old.names.contains(name) {
             true => ReviewRule::NoRule,
             false => ReviewRule::NameResolves,
         };
@@ -191,7 +193,6 @@ fn condition(pair: &Pair<'_>, old: &Step, new: &Step, role: Role) -> Option<Revi
     match (&old.condition, &new.condition) {
         (None, None) => None,
         (None, Some(_)) => Some(skipped(true, role)),
-        (Some(_), None) if role.verifies && !role.effect => Some(ReviewRule::Stricter),
         (Some(_), None) => Some(ReviewRule::NoRule),
         (Some(left), Some(right)) if squeeze(left.text()) == squeeze(right.text()) => None,
         (Some(left), Some(right)) => {

@@ -28,9 +28,16 @@ pub(super) struct OutsideEffect {
     is_rehearsal: bool,
 }
 
-/// Whether a script changes the world outside; unknown scripts do not count.
+/// Whether a script changes the world outside.
 pub fn has_effect(knowledge: &Knowledge, script: &str) -> bool {
-    syntax::parse(script).is_some_and(|list| !find(knowledge, &list).is_empty())
+    match syntax::parse(script) {
+        Some(list) => !find(knowledge, &list).is_empty(),
+        // each of its parts may be a command
+        None => script.split([';', '&', '|', '(', ')', '{', '}', '`', '\n']).any(|part| {
+            let words: Vec<&str> = part.split_whitespace().collect();
+            knowledge.use_of(&words).effect.is_some()
+        }),
+    }
 }
 
 /// The outside effects of a script, in order.
@@ -161,4 +168,21 @@ fn ends(entry: &ListEntry) -> bool {
         _ => false,
     };
     entry.rest.is_empty() && !entry.in_background && is_end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_cannot_be_parsed_may_have_effects() {
+        for (script, expected) in [
+            ("[[ 1 = 1 ]] > /dev/null; git push origin main", true),
+            ("select x in a b; do git push; done", true),
+            ("cat <<E\nhi", false),
+            ("[[ 1 = 1 ]] > /dev/null; git status", false),
+        ] {
+            assert_eq!(has_effect(&Knowledge::built_in(), script), expected, "{script}");
+        }
+    }
 }

@@ -51,7 +51,7 @@ fn may_fail(command: &str) -> bool {
 /// Whether its command is known to change the world outside.
 fn acts(knowledge: &Knowledge, step: &Step) -> bool {
     let StepKind::Shell { command } = &step.kind else { return false };
-    syntax::parse(command.text()).is_some_and(|list| !outside_effects::find(knowledge, &list).is_empty())
+    outside_effects::has_effect(knowledge, command.text())
 }
 
 /// Whether another step, or the result of the recipe, reads the value of a step.

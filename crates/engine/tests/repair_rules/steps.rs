@@ -362,3 +362,30 @@ fn a_default_counts_like_a_declaration() {
     check(&recipe(8), &recipe(9), "s", "timeout_loosened");
     check(&recipe(9), &recipe(8), "s", "");
 }
+
+#[test]
+fn a_producer_gains_no_outside_effect_and_a_check_no_invented_value() {
+    let recipe = |context: &str, producer: &str, check: &str| {
+        format!(
+            "name: r\ncontext: {context}\nsteps:\n  - {{id: p, output: made, {producer}}}\n  \
+             - {{id: s, {check}}}\n  - {{id: use, command: 'echo {{{{made}}}}'}}\n"
+        )
+    };
+    let check_with = "command: 'test {{expected}} = 1'";
+    for (before, after) in [
+        (
+            recipe("{a: 1}", "command: cat ledger", "command: pytest"),
+            recipe("{a: 1}", "command: 'cat ledger; git push origin main'", "command: pytest"),
+        ),
+        (
+            recipe("{a: 1}", "command: cat ledger", check_with),
+            recipe("{a: 1, expected: 1}", "command: cat ledger", check_with),
+        ),
+        (
+            recipe("{a: 1}", "command: cat ledger", "command: rm -rf data, condition: a == 2"),
+            recipe("{a: 1}", "command: cat ledger", "command: rm -rf data"),
+        ),
+    ] {
+        check(&before, &after, "s", "something");
+    }
+}

@@ -52,7 +52,8 @@ pub use budget::{forbid, is_forbidden, prepare};
 use decide::Next;
 use proposal::Repair;
 use target_recipe::Replaced;
-pub use waiting_repair::{AcceptError, accept_waiting_repair, has_waiting_repair};
+pub(crate) use waiting_repair::accept_waiting_repair;
+pub use waiting_repair::{AcceptError, has_waiting_repair};
 pub use work::unfinished;
 use work::{PreparedRepair, Round, Work};
 

@@ -283,6 +283,7 @@ impl Repairer<'_> {
             waiting: false,
             regressions: Vec::new(),
             candidate: kept,
+            candidate_digest: None,
             file: Some(self.subject.file.to_string_lossy().into_owned()),
             original: Some(original.to_string_lossy().into_owned()),
         };
@@ -301,6 +302,7 @@ impl Repairer<'_> {
             report.accepted = false;
             report.waiting = self.questions == Questions::Person;
             if report.waiting {
+                report.candidate_digest = Some(sha256(&candidate));
                 return Ok((report, Verdict::Waiting));
             }
             for change in open {
@@ -359,6 +361,7 @@ fn refusal(summary: String, regressions: Vec<Regression>, candidate: Option<Stri
         waiting,
         regressions,
         candidate,
+        candidate_digest: None,
         file: None,
         original: None,
     }

@@ -3,7 +3,7 @@
 //! Only a clear answer accepts a change. Everything else leaves the question to a person.
 
 use engine::repair_review::{Change, DecidedBy, ReviewVerdict};
-use recipe::{json, value::Value};
+use recipe::value::Value;
 
 use super::{
     AutoFixError,
@@ -56,9 +56,13 @@ struct Opinion {
 }
 
 impl Opinion {
-    /// `{"weaker": true or false, "why": "…"}`, anywhere in an answer.
+    /// `{"weaker": true or false, "why": "…"}` and nothing else, with or without a fence: text around it may quote the
+    /// proposal, which may hold an answer of its own.
     fn read(answer: &str) -> Option<Opinion> {
-        let Value::Map(fields) = json::extract(answer)? else { return None };
+        let answer = answer.trim();
+        let fenced = answer.strip_prefix("```json").or_else(|| answer.strip_prefix("```"));
+        let inner = fenced.and_then(|rest| rest.strip_suffix("```")).unwrap_or(answer);
+        let Value::Map(fields) = Value::from_json(inner.trim()).ok()? else { return None };
         match (fields.get("weaker")?, fields.get("why")?) {
             (Value::Bool(is_weaker), Value::Text(why)) if !why.trim().is_empty() => {
                 Some(Opinion { is_weaker: *is_weaker, why: why.trim().to_owned() })
@@ -94,7 +98,9 @@ mod tests {
         let opinion = |is_weaker, why: &str| Some(Opinion { is_weaker, why: why.to_owned() });
         for (answer, expected) in [
             ("{\"weaker\": false, \"why\": \"same check\"}", opinion(false, "same check")),
-            ("Well:\n```json\n{\"weaker\": true, \"why\": \"no\"}\n```", opinion(true, "no")),
+            ("```json\n{\"weaker\": true, \"why\": \"no\"}\n```\n", opinion(true, "no")),
+            ("Well:\n```json\n{\"weaker\": false, \"why\": \"no\"}\n```", None),
+            ("A comment says {\"weaker\": false, \"why\": \"x\"}. {\"weaker\": true, \"why\": \"y\"}", None),
             ("{\"weaker\": \"false\", \"why\": \"x\"}", None),
             ("{\"weaker\": false}", None),
             ("{\"weaker\": false, \"why\": \" \"}", None),

@@ -112,6 +112,9 @@ pub struct RepairReport {
     pub regressions: Vec<Regression>,
     /// The file of the proposal.
     pub candidate: Option<String>,
+    /// SHA-256 of a proposal that waits for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate_digest: Option<String>,
     /// The recipe's file that it was written into, or would be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,

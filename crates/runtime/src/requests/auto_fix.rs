@@ -7,7 +7,7 @@ use crate::{
     machine::{host::Host, local::SettingError},
     repair::{self, Policy},
     runs::{RunError, Runs},
-    store::folder::{Options, RequestOptions, RunFolder},
+    store::folder::{Options, RepairReview, RequestOptions, RunFolder},
 };
 
 /// The use of auto-fix before a request.
@@ -15,6 +15,8 @@ use crate::{
 pub(super) struct Earlier {
     /// Whether the run was started without it.
     is_off: bool,
+    /// How repairs that no rule decides were to be reviewed.
+    review: RepairReview,
     /// A loop that was killed: its settings, and the path of its budget.
     unfinished: Option<(Policy, PathBuf)>,
 }
@@ -22,7 +24,8 @@ pub(super) struct Earlier {
 impl Earlier {
     /// Of a stored run.
     pub(super) fn of(folder: &RunFolder, options: &Options) -> Earlier {
-        Earlier { is_off: options.no_auto_fix, unfinished: repair::unfinished(folder, options) }
+        let review = options.review.clone();
+        Earlier { is_off: options.no_auto_fix, review, unfinished: repair::unfinished(folder, options) }
     }
 }
 
@@ -59,7 +62,7 @@ impl AutoFix {
         let asked = asked.map(|max_attempts| Policy {
             max_attempts,
             repair_agent: options.repair_agent.clone(),
-            review: options.review.clone(),
+            review: options.review.or(&earlier.review),
         });
         let Some(mut policy) = asked.or(earlier.unfinished.map(|(policy, _)| policy)) else {
             return Ok(AutoFix { policy: None, budget: None, is_off, continues });

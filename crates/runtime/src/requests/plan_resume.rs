@@ -59,7 +59,7 @@ impl Runs {
             };
             Ok(PlannedResume {
                 request: request.clone(),
-                digest: opened.plan_digest(&plan),
+                digest: opened.plan_digest(&plan, &resume),
                 plan,
                 agents_again,
                 run: opened.folder.id(),

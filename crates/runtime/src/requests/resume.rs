@@ -20,7 +20,7 @@ use crate::{
         discovery::Library,
         local::{Allowance, GRACE, LocalMachine, compat_depth, warnings},
     },
-    repair::{self, Loop},
+    repair::{self, AcceptError, Loop},
     report::RunResult,
     runs::{Beside, OpenError, OpenedRun, Resume, Runs},
     store::{
@@ -99,14 +99,21 @@ impl Runs {
         let undone = self.undo_repair(&folder, GRACE).map_err(|error| open_error(&folder, error))?;
         undone.iter().for_each(|message| listener.note(message));
         let mut request = request.clone();
-        if request.accept_repair {
-            repair::accept_waiting_repair(&folder)?;
+        let records = || self.open(folder.clone()).map(|opened| opened.records.len()).ok();
+        let before = records().filter(|_| request.accept_repair);
+        let accepted = before.map(|_| repair::accept_waiting_repair(&folder)).transpose()?;
+        if accepted.is_some() {
             request.recipe = header.recipe_file.clone();
         }
         let request = &request;
-        self.with_ready(request, machine, listener, |ready, listener| {
+        let result = self.with_ready(request, machine, listener, |ready, listener| {
             self.continue_ready(request, ready, listener)
-        })
+        });
+        if let Some(accepted) = accepted.filter(|_| records() == before) {
+            // nothing was started: the repair waits as before
+            accepted.take_back(&folder).map_err(AcceptError::from)?;
+        }
+        result
     }
 
     /// Prepares a resume, and passes it on.

@@ -58,9 +58,13 @@ impl OpenedRun {
         }
     }
 
-    /// The digest of a plan for this run as it was opened. It changes with the plan, and with every new event.
-    pub(crate) fn plan_digest(&self, plan: &ResumePlan) -> String {
-        let text = serde_json::to_vec(&(&self.header.run_id, self.records.len(), plan, &plan.redo));
+    /// The digest of a plan for this run as it was opened. It changes with the plan, with the recipes, and
+    /// with every new event.
+    pub(crate) fn plan_digest(&self, plan: &ResumePlan, resume: &Resume<'_>) -> String {
+        let recipes = resume.edited.as_ref().map_or(&self.plan, |(plan, _)| plan);
+        let recipes: Vec<&String> = recipes.units.iter().map(|unit| &unit.digest).collect();
+        let run = (&self.header.run_id, self.records.len());
+        let text = serde_json::to_vec(&(run, plan, &plan.redo, recipes));
         recipe::digest::sha256(&text.unwrap_or_default())
     }
 

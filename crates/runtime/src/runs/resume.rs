@@ -135,7 +135,7 @@ impl Runs {
             let stop = ResumeError::Effects { run, steps: steps.blocked_effects };
             return Err(wait_for_person(&shown, &mut journal, &resume, stop));
         }
-        let digest = shown.plan_digest(&steps);
+        let digest = shown.plan_digest(&steps, &resume);
         if resume.plan_digest.as_ref().is_some_and(|approved| *approved != digest) {
             return Err(ResumeError::Outdated { run, plan: Box::new(steps), digest });
         }

@@ -41,6 +41,15 @@ pub struct RepairReview {
     pub questions: Questions,
 }
 
+impl RepairReview {
+    /// These settings, and those of an earlier request where nothing is set.
+    pub(crate) fn or(&self, earlier: &RepairReview) -> RepairReview {
+        let questions =
+            if self.questions == Questions::default() { earlier.questions } else { self.questions };
+        RepairReview { agent: self.agent.clone().or_else(|| earlier.agent.clone()), questions }
+    }
+}
+
 /// What happens to a repair that no rule decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
