@@ -36,10 +36,9 @@ impl Environment {
         }
     }
 
-    /// Leaves variables of the common part out.
-    pub fn hide(&mut self, is_hidden: impl Fn(&str) -> bool) {
-        let names = self.shared.keys().filter(|name| name.to_str().is_some_and(&is_hidden));
-        self.hidden = names.cloned().collect();
+    /// Leaves these variables of the common part out.
+    pub fn hide(&mut self, names: BTreeSet<OsString>) {
+        self.hidden = names;
     }
 
     /// The value of a variable.
@@ -94,9 +93,9 @@ mod tests {
             assert_eq!(last, Some((OsStr::new(name), OsStr::new(value))), "{name}");
         }
         assert_eq!(environment.get("E"), None);
-        environment.hide(|name| name == "A" || name == "B");
+        environment.hide(["A", "B"].map(OsString::from).into());
         assert_eq!((environment.get("A"), environment.get("B")), (None, Some(OsStr::new("own"))));
-        environment.hide(|_| false);
+        environment.hide(BTreeSet::new());
         assert_eq!(environment.names(), ["A", "B", "C", "D"].map(Cow::Borrowed).into());
     }
 }

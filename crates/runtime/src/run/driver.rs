@@ -10,6 +10,7 @@ use engine::{
     Event, RunState,
     run::{
         actions::{Action, Happening},
+        frame::FrameId,
         react::react,
         step::step,
     },
@@ -22,7 +23,10 @@ use super::{
 };
 use crate::{
     os::{clock, files, guardian::GuardianProcess, process},
-    steps::{agent::ledger::Ledger, shell::attempt::Progress},
+    steps::{
+        agent::ledger::Ledger,
+        shell::{attempt::Progress, context_variables::ContextVariables},
+    },
     store::{
         folder::RunFolder,
         journal::Journal,
@@ -78,6 +82,8 @@ pub struct Driver<'a> {
 /// The environment that all steps share.
 pub(super) struct BaseEnvironment {
     pub(super) variables: Arc<BTreeMap<OsString, OsString>>,
+    /// Variables among them that would hold context values, by the recipe in execution.
+    pub(super) of_context: HashMap<FrameId, ContextVariables>,
     /// The names in the environment of the last process, for the journal.
     names: BTreeSet<String>,
 }
@@ -110,7 +116,7 @@ impl<'a> Driver<'a> {
             tasks: Tasks::new(),
             shown: ShownOutput::new(),
             ledger: Arc::default(),
-            environment: BaseEnvironment { variables, names: BTreeSet::new() },
+            environment: BaseEnvironment { variables, of_context: HashMap::new(), names: BTreeSet::new() },
             previews: HashMap::new(),
             pending_actions: Vec::new(),
             pending_notes: Vec::new(),

@@ -61,6 +61,7 @@ impl Driver<'_> {
             self.mask.learn_variables(&self.spec.host.named);
             self.environment.variables =
                 Arc::new(self.spec.host.step_env(&self.spec.host.tree(&self.spec.run_id)));
+            self.environment.of_context.clear();
         }
         self.plan = grafted.plan;
         if let (Some(recording), Some(folder)) = (self.spec.recording, &self.store.folder) {

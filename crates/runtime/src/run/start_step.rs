@@ -26,7 +26,7 @@ use crate::{
         shell::{
             attempt::{Command, Quoted, SHELL, ShellTask, run_shell},
             context_file::Sharing,
-            export::{Share, is_of_context, own_room},
+            export::{Share, own_room},
             script,
         },
         spawn::{SpawnContext, spawn_report},
@@ -85,7 +85,8 @@ impl Driver<'_> {
         let mut env = Environment::shared(Arc::clone(&self.environment.variables));
         if !share.is_whole {
             // a value that does not fit must not be replaced by an inherited one
-            env.hide(|name| is_of_context(&self.state.frames[frame], name));
+            let hidden = self.environment.of_context.entry(frame).or_default();
+            env.hide(hidden.update(&self.state.frames[frame], &self.environment.variables).clone());
         }
         env.extend(exported);
         env.extend(context_names(&file));

@@ -48,21 +48,6 @@ impl Share {
     }
 }
 
-/// Whether a variable would hold a value of the context or a member of one.
-pub fn is_of_context(frame: &Frame, variable: &str) -> bool {
-    let mut named = frame.context.iter().filter(|(name, _)| mentions_name(variable, name));
-    named.any(|(name, value)| is_variable_of(variable, name, value))
-}
-
-fn is_variable_of(variable: &str, name: &str, value: &Value) -> bool {
-    let is_it = |own: Option<String>| own.is_some_and(|own| own == variable);
-    let is_below =
-        |(key, member): (&String, &Value)| is_variable_of(variable, &format!("{name}.{key}"), member);
-    is_it(env_name::variable(name))
-        || is_it(env_name::alias(name))
-        || matches!(value, Value::Map(members) if members.iter().any(is_below))
-}
-
 /// How many exportable values this one has: itself and its members.
 fn count(name: &str, value: &Value) -> usize {
     let own = usize::from(env_name::variable(name).is_some());
@@ -311,7 +296,7 @@ fn mentioned_names<'a>(frame: &'a Frame, mentions: &HashSet<&str>) -> Vec<&'a St
 }
 
 /// Whether a word is the variable or the alias of a name, or of something below it.
-fn mentions_name(word: &str, name: &str) -> bool {
+pub(super) fn mentions_name(word: &str, name: &str) -> bool {
     let is_variable =
         word.strip_prefix(env_name::PREFIX).is_some_and(|word| follows(word, name, "__", |byte| byte));
     is_variable || follows(word, name, "_", |byte| byte.to_ascii_uppercase())

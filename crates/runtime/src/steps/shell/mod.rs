@@ -2,6 +2,7 @@
 
 pub mod attempt;
 pub mod context_file;
+pub mod context_variables;
 pub mod export;
 pub mod json_schema;
 pub mod script;
