@@ -157,4 +157,6 @@ fn a_resume_keeps_the_policy_for_questions() {
     assert_eq!(fix(&env, &["--accept-repairs", "refuse"]).code, 1);
     let resumed = env.run(["resume", "last", "--auto-fix"]);
     assert_eq!(resumed.code, 1, "{}", resumed.all());
+    let asked = env.run(["resume", "last", "--auto-fix", "--accept-repairs", "ask"]);
+    assert_eq!(asked.code, 6, "{}", asked.all());
 }

@@ -192,10 +192,10 @@ impl RunOptions {
             repair_agent: self.repair_agent.clone(),
             review: RepairReview {
                 agent: self.review_agent.clone(),
-                questions: match self.accept_repairs {
-                    Some(RepairMode::Refuse) => Questions::Refuse,
-                    Some(RepairMode::Ask) | None => Questions::Person,
-                },
+                questions: self.accept_repairs.map(|mode| match mode {
+                    RepairMode::Refuse => Questions::Refuse,
+                    RepairMode::Ask => Questions::Person,
+                }),
             },
             step_timeout: self.step_timeout,
             strict: strictness.strict,

@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_tool_is_named_by_the_shell_or_by_the_script() {
         let named = ": `nosuchx` is not installed, or not in PATH";
-        let nobody = ": a program that it needs is not installed, or not in PATH";
+        let unnamed = ": a program that it needs is not installed, or not in PATH";
         for (script, said, expected) in [
             ("nosuchx", "/bin/bash: line 1: nosuchx: command not found", named),
             ("x", "sh: 1: nosuchx: not found", named),
@@ -174,14 +174,14 @@ mod tests {
             ("given; cat /etc/hosts; [ -e / ] && nosuchx 2>&-", "", named),
             ("nosuchx 2>&-; nosuchy 2>&-", "", ": `nosuchx`, `nosuchy` are not installed, or not in PATH"),
             ("./nosuch.sh 2>&-", "", ": `./nosuch.sh` is not installed, or not in PATH"),
-            ("cd etc; ./nosuch.sh 2>&-", "", nobody),
-            ("exit 127", "", nobody),
-            ("$tool {{x}} 2>&-", "", nobody),
-            ("{{tool}} x 2>&-", "", nobody),
-            (". ./lib.sh; nosuchx 2>&-", "", nobody),
-            ("PATH=/opt/bin:$PATH; nosuchx 2>&-", "", nobody),
-            ("export PATH=/opt/bin; nosuchx 2>&-", "", nobody),
-            ("{{#if a}}nosuchx{{/if}} 2>&-", "", nobody),
+            ("cd etc; ./nosuch.sh 2>&-", "", unnamed),
+            ("exit 127", "", unnamed),
+            ("$tool {{x}} 2>&-", "", unnamed),
+            ("{{tool}} x 2>&-", "", unnamed),
+            (". ./lib.sh; nosuchx 2>&-", "", unnamed),
+            ("PATH=/opt/bin:$PATH; nosuchx 2>&-", "", unnamed),
+            ("export PATH=/opt/bin; nosuchx 2>&-", "", unnamed),
+            ("{{#if a}}nosuchx{{/if}} 2>&-", "", unnamed),
             ("cat in.txt || exit 127", "cat: in.txt: No such file or directory", ""),
             (": ${X:?need}; nosuchx", "/bin/bash: line 1: X: need", ""),
             (

@@ -124,7 +124,7 @@ impl Loop<'_> {
             loader: self.loader,
             program: self.policy.repair_agent.as_deref(),
             reviewer: self.policy.review.agent.as_deref(),
-            questions: self.policy.review.questions,
+            questions: self.policy.review.questions.unwrap_or_default(),
             spent: result.usage.clone().unwrap_or_default(),
         };
         let mut refused: Option<RepairReport> = None;

@@ -36,17 +36,22 @@ pub struct RepairReview {
     /// The agent program that gives a second opinion.
     #[serde(skip_serializing_if = "is_default")]
     pub agent: Option<String>,
-    /// What happens to the questions that remain.
-    #[serde(skip_serializing_if = "is_default")]
-    pub questions: Questions,
+    /// What happens to the questions that remain; a person decides if absent.
+    #[serde(skip_serializing_if = "asks_a_person")]
+    pub questions: Option<Questions>,
+}
+
+fn asks_a_person(questions: &Option<Questions>) -> bool {
+    questions.unwrap_or_default() == Questions::Person
 }
 
 impl RepairReview {
     /// These settings, and those of an earlier request where nothing is set.
     pub(crate) fn or(&self, earlier: &RepairReview) -> RepairReview {
-        let questions =
-            if self.questions == Questions::default() { earlier.questions } else { self.questions };
-        RepairReview { agent: self.agent.clone().or_else(|| earlier.agent.clone()), questions }
+        RepairReview {
+            agent: self.agent.clone().or_else(|| earlier.agent.clone()),
+            questions: self.questions.or(earlier.questions),
+        }
     }
 }
 
@@ -199,7 +204,7 @@ mod tests {
             recipe_dirs: vec!["/d".into()],
             recovery: Some(Recovery::Off),
             repair_agent: Some("b".to_owned()),
-            review: RepairReview { agent: Some("c".to_owned()), questions: Questions::Refuse },
+            review: RepairReview { agent: Some("c".to_owned()), questions: Some(Questions::Refuse) },
             step_timeout: Some(1.0),
             strict: true,
         };
