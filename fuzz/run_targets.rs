@@ -210,8 +210,12 @@ pub(crate) fn stream(data: &[u8]) {
 
 fn size((events, outcome): &(Vec<AgentEvent>, AgentOutcome)) -> usize {
     let event = |event: &AgentEvent| match event {
-        AgentEvent::Tool { name, detail } => name.len() + detail.len(),
-        AgentEvent::Text { text: said } | AgentEvent::Retrying { message: said } => said.len(),
+        AgentEvent::Tool { name, detail, id, .. } => {
+            name.len() + detail.len() + id.as_ref().map_or(0, String::len)
+        }
+        AgentEvent::ToolEnded { id, gist, .. } => gist.len() + id.as_ref().map_or(0, String::len),
+        AgentEvent::Text { text: said } | AgentEvent::Piece { text: said } => said.len(),
+        AgentEvent::Retrying { message: said } => said.len(),
         AgentEvent::Model { name: said } | AgentEvent::Session { id: said } => said.len(),
     };
     events.iter().map(event).sum::<usize>() + outcome.result.as_ref().map_or(0, |said| said.len())
@@ -245,6 +249,8 @@ pub(crate) fn configuration(data: &[u8]) {
         scratch: PathBuf::from("/s"),
         user: User::Ordinary,
         tools: Tools::All,
+        permissions: recipe::syntax::PermissionLevel::ReadOnly,
+        more_args: vec!["--more".to_owned()],
     };
     for program in configuration.agents {
         let program = Program::from(program);

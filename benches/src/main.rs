@@ -7,6 +7,7 @@
 
 mod agents;
 mod language;
+mod loops;
 mod others;
 mod program;
 mod recipes;
@@ -30,6 +31,7 @@ const ALL: &[Figures] = &[
     ("steps", steps::per_step),
     ("calls", system_calls::of_a_step),
     ("nested", steps::nested),
+    ("loops", loops::instances),
     ("outputs", steps::outputs),
     ("parallel", steps::parallel),
     ("memory", steps::memory),

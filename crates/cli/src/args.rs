@@ -3,6 +3,7 @@
 //! Never acts on anything; reading arguments has no effect beyond `--help` and `--version` texts.
 
 mod everywhere;
+pub(crate) mod help;
 pub(crate) mod options;
 mod order;
 pub(crate) mod stored;
@@ -11,7 +12,9 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-use options::{Context, Format, OutputFormat, Places, RunOptions, Strictness, Tags};
+pub(crate) use everywhere::longs;
+use options::{Context, Format, OutputFormat, Places, RUN, RunOptions, Strictness, Tags};
+use recipe::syntax::PermissionLevel;
 
 /// Runs recipes: workflows of shell commands, coding agents and sub-recipes.
 #[derive(Debug, Parser)]
@@ -22,8 +25,7 @@ use options::{Context, Format, OutputFormat, Places, RunOptions, Strictness, Tag
     args_override_self = true,
     disable_help_subcommand = true,
     disable_help_flag = true,
-    override_usage = "recipe-runner-rs [OPTIONS] RECIPE\n       recipe-runner-rs [OPTIONS] COMMAND …",
-    after_help = "A recipe that has the name of a command is run by its path: recipe-runner-rs ./list.yaml"
+    override_usage = "recipe-runner-rs [OPTIONS] RECIPE\n       recipe-runner-rs [OPTIONS] COMMAND …"
 )]
 pub(crate) struct Cli {
     /// What to do, unless a recipe is to be run.
@@ -33,7 +35,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Print help
-    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort)]
+    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort, help_heading = options::OUTPUT)]
     pub(crate) help: Option<bool>,
 }
 
@@ -42,8 +44,11 @@ pub(crate) struct Cli {
 #[command(args_override_self = true)]
 pub(crate) enum Verb {
     /// Run a recipe (the same as the recipe alone)
+    #[command(
+        after_help = "A recipe that has the name of a command is run by its path: recipe-runner-rs ./list.yaml"
+    )]
     Run(RunArgs),
-    /// Check recipes completely and show every problem, without running anything
+    /// Check recipes and show every problem, without running anything
     Validate(ValidateArgs),
     /// Explain a recipe: its steps, conditions, limits and sub-recipes
     Explain(ExplainArgs),
@@ -57,6 +62,10 @@ pub(crate) enum Verb {
     Logs(stored::LogsArgs),
     /// Resume an interrupted, failed or waiting run
     Resume(stored::ResumeArgs),
+    /// List the questions that wait for a person, oldest first
+    Waiting(stored::WaitingArgs),
+    /// Answer a question of a run, and resume the run
+    Answer(stored::AnswerArgs),
     /// Stop a run
     Cancel(stored::CancelArgs),
     /// Remove old runs
@@ -65,7 +74,7 @@ pub(crate) enum Verb {
     Health(stored::HealthArgs),
     /// Write a first recipe for the project in this directory
     Init(InitArgs),
-    /// Check this machine: programs found and missing, with a fix for each problem
+    /// Check this machine: which programs are found or missing
     Doctor(DoctorArgs),
     /// Turn any text into the name of a git branch
     BranchName(BranchNameArgs),
@@ -73,10 +82,15 @@ pub(crate) enum Verb {
     Schema(SchemaArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
-    /// Write down the digests of a directory's recipes, or compare with them
+    /// Write the digests of a directory's recipes, or compare them
     Manifest(ManifestArgs),
-    /// Compare local recipes with those of a git remote; nothing is overwritten
+    /// Compare local recipes with those of a git remote
     Sync(SyncArgs),
+    /// Print the help of the program or of a command
+    Help(help::HelpArgs),
+    /// Print what a command line can be completed to, for the scripts of `completions`
+    #[command(name = "__complete", hide = true)]
+    Complete(CompleteArgs),
     /// Print the manual page, or write those of all commands into a directory
     #[command(hide = true)]
     Man(ManArgs),
@@ -96,28 +110,28 @@ pub(crate) struct RunArgs {
     pub(crate) tags: Tags,
     #[command(flatten)]
     pub(crate) strictness: Strictness,
-    #[command(flatten)]
-    pub(crate) format: Format,
     /// Check the recipe and everything it names, then stop
-    #[arg(long)]
+    #[arg(long, help_heading = RUN)]
     pub(crate) validate_only: bool,
     /// Explain the recipe, then stop
-    #[arg(long)]
+    #[arg(long, help_heading = RUN)]
     pub(crate) explain: bool,
     /// With `--explain`: print the graph of the steps instead
-    #[arg(long, value_name = "KIND", requires = "explain")]
+    #[arg(long, value_name = "KIND", requires = "explain", help_heading = RUN)]
     pub(crate) graph: Option<GraphKind>,
     /// Resume an earlier run of this recipe at this step
-    #[arg(long, value_name = "STEP", requires = "previous_run_id")]
+    #[arg(long, value_name = "STEP", requires = "previous_run_id", help_heading = RUN)]
     pub(crate) start_from: Option<String>,
     /// The earlier run to resume
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", help_heading = RUN)]
     pub(crate) previous_run_id: Option<String>,
     /// With `--previous-run-id`: do not ask before completed agent steps run again
-    #[arg(long, short = 'y', requires = "previous_run_id")]
+    #[arg(long, short = 'y', requires = "previous_run_id", help_heading = RUN)]
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) options: RunOptions,
+    #[command(flatten)]
+    pub(crate) format: Format,
 }
 
 /// Checking recipes.
@@ -158,9 +172,12 @@ pub(crate) struct ExplainArgs {
     pub(crate) tags: Tags,
     #[command(flatten)]
     pub(crate) strictness: Strictness,
-    /// Agent program for steps that name none
+    /// Agent program for steps that name none; several with commas between them are tried in that order
     #[arg(long, value_name = "NAME")]
     pub(crate) agent_binary: Option<String>,
+    /// What agents may do in steps that do not say so: read-only, edit or full
+    #[arg(long, value_name = "LEVEL", value_parser = options::permission_level)]
+    pub(crate) permissions: Option<PermissionLevel>,
     #[command(flatten)]
     pub(crate) format: Format,
 }
@@ -177,6 +194,9 @@ pub(crate) enum GraphKind {
 /// Listing recipes.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// Show the inputs of every recipe: name, type, choices, default and description
+    #[arg(long)]
+    pub(crate) inputs: bool,
     #[command(flatten)]
     pub(crate) places: Places,
     #[command(flatten)]
@@ -205,6 +225,9 @@ pub(crate) struct DoctorArgs {
     /// Directory that recipes would work in; the current one unless given
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) working_dir: Option<PathBuf>,
+    /// Ask each installed agent program for one word, and show its model, time and cost
+    #[arg(long)]
+    pub(crate) agents: bool,
     #[command(flatten)]
     pub(crate) format: Format,
 }
@@ -242,6 +265,14 @@ pub(crate) struct CompletionsArgs {
     pub(crate) format: Format,
 }
 
+/// Completing a command line.
+#[derive(Debug, Args)]
+pub(crate) struct CompleteArgs {
+    /// The words after the program's name, the last of which is being typed
+    #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true, num_args = 0..)]
+    pub(crate) words: Vec<String>,
+}
+
 /// Printing manual pages.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
@@ -258,7 +289,7 @@ pub(crate) struct ManifestArgs {
     #[command(subcommand)]
     pub(crate) action: ManifestAction,
     /// How the result is written
-    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "text", global = true)]
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "text", global = true, help_heading = options::OUTPUT)]
     pub(crate) output_format: OutputFormat,
 }
 
@@ -306,18 +337,22 @@ pub(crate) fn similar_verb(word: &str) -> Option<String> {
 }
 
 /// What to type where a run should stand and does not.
-pub(crate) fn missing_run(usage: &clap::Error) -> String {
-    let text = usage.to_string();
-    if usage.kind() != clap::error::ErrorKind::MissingRequiredArgument || !text.contains("<RUN>") {
-        return String::new();
+pub(crate) fn missing_run(usage: &clap::Error) -> &'static str {
+    let is_missing = usage.kind() == clap::error::ErrorKind::MissingRequiredArgument;
+    match is_missing && usage.to_string().contains("<RUN>") {
+        true => {
+            "\n`recipe-runner-rs answer last …` takes the newest run; `recipe-runner-rs waiting` lists questions\n"
+        }
+        false => "",
     }
-    let verb = ["show", "logs", "resume", "cancel"]
-        .into_iter()
-        .find(|verb| text.contains(&format!("recipe-runner-rs {verb} ")));
-    verb.map(|verb| {
-        format!("\n`recipe-runner-rs {verb} last` takes the newest run; `recipe-runner-rs runs` lists them\n")
-    })
-    .unwrap_or_default()
+}
+
+/// Whether a command line that cannot be read asks for JSON.
+pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
+    let flags = ["--output-format", "--format"];
+    let is_flag = |word: &OsString| flags.iter().any(|flag| word == flag);
+    let is_joined = |word: &OsString| flags.iter().any(|flag| *word == *format!("{flag}=json"));
+    arguments.windows(2).any(|pair| is_flag(&pair[0]) && pair[1] == "json") || arguments.iter().any(is_joined)
 }
 
 /// The command that the first word is close to: more arguments make it an error of usage, not a missing recipe.
@@ -344,6 +379,7 @@ pub(crate) fn second_recipe(usage: &clap::Error, meant: Option<&str>) -> Option<
 /// Reads the command line. Options may stand before and after the verb.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let command = Cli::command();
+    let command = command.clone().override_help(help::overview(&command));
     let ordered = order::verb_first(arguments, &command);
     let command = everywhere::taken(command, ordered.get(1));
     let matches = command.try_get_matches_from(ordered)?;

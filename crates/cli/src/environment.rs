@@ -35,7 +35,35 @@ pub(crate) struct Environment {
     pub(crate) width: usize,
 }
 
+/// What a terminal is known to have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TerminalFeatures {
+    /// A title that can be set and restored.
+    pub(crate) has_title: bool,
+    /// A progress bar (`OSC 9;4`).
+    pub(crate) has_progress: bool,
+}
+
 impl Environment {
+    /// What the terminal is known to have. A multiplexer hides the terminal.
+    pub(crate) fn terminal_features(&self) -> TerminalFeatures {
+        let is_set = |name: &str| self.get(name).is_some();
+        if !self.can_redraw() || is_set("TMUX") || is_set("STY") {
+            return TerminalFeatures::default();
+        }
+        let program = self.get("TERM_PROGRAM").unwrap_or_default();
+        let version = self.get("TERM_PROGRAM_VERSION").unwrap_or_default();
+        let has_progress = is_set("WT_SESSION")
+            || self.get("ConEmuANSI") == Some("ON")
+            || matches!(program, "WezTerm" | "ghostty")
+            || (program == "iTerm.app" && is_at_least(version, (3, 6)));
+        let names = ["VTE_VERSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID"];
+        let has_title = has_progress
+            || matches!(program, "iTerm.app" | "Apple_Terminal" | "vscode")
+            || names.into_iter().any(is_set);
+        TerminalFeatures { has_title, has_progress }
+    }
+
     /// Reads everything, once.
     pub(crate) fn read() -> Environment {
         let variables = Variables::new(env::vars_os());
@@ -70,6 +98,11 @@ impl Environment {
         self.machine.variables.get(name)
     }
 
+    /// The width at which text for people is wrapped, if a terminal shows it.
+    pub(crate) fn wrap_width(&self, is_terminal: bool) -> Option<usize> {
+        (is_terminal || self.get("COLUMNS").is_some()).then_some(self.width)
+    }
+
     /// Whether progress can be redrawn in place.
     pub(crate) fn can_redraw(&self) -> bool {
         self.stderr_is_terminal && self.get("TERM").is_some_and(|term| term != "dumb")
@@ -79,6 +112,12 @@ impl Environment {
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.machine.absolute(path)
     }
+}
+
+/// Whether a version such as `3.6.2` is this one or a later one.
+fn is_at_least(version: &str, wanted: (u32, u32)) -> bool {
+    let mut numbers = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= wanted
 }
 
 /// Whether to use colours: `NO_COLOR` beats `CLICOLOR_FORCE`, which beats `CLICOLOR` and the kind of output.

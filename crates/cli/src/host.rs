@@ -32,8 +32,11 @@ pub(crate) fn unusable(error: &SettingError) -> Failure {
         SettingError::ReviewAgent(_) => {
             failure.hint("name another agent program, or leave out `--review-agent`")
         }
+        SettingError::Answers(_) => {
+            failure.hint("`explain` shows the questions of a recipe, with their choices and fields")
+        }
         SettingError::StepTimeout(_) => failure.hint(
-            "set it to a number such as 600, or to 0 for no timeout; `--step-timeout SECONDS` overrides it",
+            "set it to a number such as 600, or to 0 for no timeout; `--step-timeout TIME` overrides it",
         ),
     }
 }

@@ -12,7 +12,11 @@ use recipe::{
     value::Value,
     yaml::{Entry, Node, NodeKind},
 };
-use runtime::{machine::discovery::Library, requests::Inputs, store::secrets::Mask};
+use runtime::{
+    machine::{agent_fit, discovery::Library, local::Allowance},
+    requests::{AgentChoice, Inputs},
+    store::secrets::Mask,
+};
 
 use crate::{
     args::{
@@ -25,6 +29,7 @@ use crate::{
     report::{
         diagnostics::{self, Look},
         failure::Failure,
+        github::Workflow,
         hints::plain,
     },
     settings::{self, SettingsError},
@@ -60,8 +65,6 @@ pub(crate) fn not_found(library: &Library, asked: &str, error: LoadError) -> Fai
     if library.absolute(asked).is_dir() && !asked.is_empty() {
         failure = failure.hint("that is a directory; name a file in it, or add it with `-R`");
     }
-    let nearby = ["yaml", "yml"].map(|ending| format!("{asked}.{ending}"));
-    let nearby = nearby.into_iter().find(|file| library.absolute(file).is_file());
     let names = library.recipe_names();
     let wanted = asked.trim_end_matches(".yaml").trim_end_matches(".yml");
     if asked == "last" {
@@ -70,13 +73,6 @@ pub(crate) fn not_found(library: &Library, asked: &str, error: LoadError) -> Fai
             plain("resume last"),
             plain("show last")
         ));
-    } else if asked == "help" {
-        failure = failure.hint(format!(
-            "`{}` shows how it is used, and every command has its own `--help`",
-            plain("--help")
-        ));
-    } else if let Some(file) = nearby {
-        failure = failure.hint(format!("did you mean the file `./{file}`?"));
     } else if let Some(file) = similar_file(&library.absolute(asked)) {
         let file = Path::new(asked).with_file_name(file);
         failure = failure.hint(format!("did you mean the file `{}`?", file.display()));
@@ -119,7 +115,10 @@ pub(crate) fn inputs(context: &Context, environment: &Environment) -> Result<Inp
         let failure = Failure::new(Exit::BadArguments, error.to_string());
         match error {
             SettingsError::NotAnAssignment(_) => failure.hint("write it like `--set branch=main`"),
-            SettingsError::Unreadable { .. } | SettingsError::Nul(_) => failure,
+            SettingsError::NotAFile(_) => failure.hint("write it like `--set-file token=token.txt`"),
+            SettingsError::Unreadable { .. } | SettingsError::NoText { .. } | SettingsError::Nul(_) => {
+                failure
+            }
         }
     })
 }
@@ -136,13 +135,35 @@ pub(crate) fn examine(
     if strictness.strict { checked.strict() } else { checked }
 }
 
+/// The same, with the problems that its agent steps have with their programs here.
+pub(crate) fn fitted(
+    checked: Checked,
+    choice: &AgentChoice,
+    places: &Places,
+    environment: &Environment,
+) -> Checked {
+    let dir = places.working_dir.as_deref().map(|dir| environment.absolute(dir));
+    let dir = dir.unwrap_or_else(|| environment.machine.cwd.clone());
+    match environment.machine.agents(choice, Allowance::default(), &dir) {
+        Ok(settings) => agent_fit::fitted(checked, &settings),
+        // a recipe is valid or not without them
+        Err(_) => checked,
+    }
+}
+
 /// Writes the problems of a recipe to stderr.
 pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out) {
     if checked.diagnostics.is_empty() {
         return;
     }
     let text = diagnostics::report(&checked.diagnostics, &checked.sources, look(environment));
-    out.notice_if_any(&secrets_in(&checked.sources).text(&text));
+    let secrets = secrets_in(&checked.sources);
+    out.notice_if_any(&secrets.text(&text));
+    let workflow = Workflow::around(environment);
+    for line in workflow.iter().flat_map(|workflow| workflow.problems(&checked.diagnostics, &checked.sources))
+    {
+        out.notice(&secrets.text(&line));
+    }
 }
 
 /// The secrets in the lines that problems point at, even if the rest of a recipe is broken.
@@ -154,9 +175,27 @@ fn secrets_in(sources: &Sources) -> Mask {
         Value::List(names) => names.iter().map(|name| name.render().into_owned()).collect(),
         _ => Vec::new(),
     });
-    let mut mask = Mask::new(names);
+    let inputs = roots.iter().flat_map(secret_inputs).collect::<Vec<_>>();
+    let mut mask = Mask::new(names.chain(inputs.iter().map(|(name, _)| name.clone())));
+    inputs.iter().for_each(|(name, default)| mask.learn_value(name, default));
     roots.iter().for_each(|root| learn_values(root, &mut mask));
     mask
+}
+
+/// The inputs of a recipe that are secret, with their defaults.
+fn secret_inputs(root: &Node) -> Vec<(String, Value)> {
+    let Some(Value::List(inputs)) = root.get("inputs").map(|inputs| inputs.value.to_value()) else {
+        return Vec::new();
+    };
+    let field = |input: &Value, name: &str| match input {
+        Value::Map(fields) => fields.get(name).cloned().unwrap_or_default(),
+        _ => Value::Null,
+    };
+    let named = |input: &Value| (field(input, "name").render().into_owned(), field(input, "default"));
+    let is_secret = |input: &&Value| {
+        field(input, "type").render() == "secret" || Mask::default().is_secret(&field(input, "name").render())
+    };
+    inputs.iter().filter(is_secret).map(named).collect()
 }
 
 /// Learns the secrets in every `context` and `env` of a recipe.

@@ -14,10 +14,10 @@ mod out;
 mod report;
 mod settings;
 
-use args::{Cli, Verb};
+use args::{Cli, Verb, options::OutputFormat};
 use commands::{
-    branch_name, cancel, completions, doctor, explain, health, init, list, logs, man, manifest, prune,
-    resume, run, runs, schema, show, sync, validate, welcome,
+    answer, branch_name, cancel, complete, completions, doctor, explain, health, help, init, list, logs, man,
+    manifest, prune, resume, run, runs, schema, show, sync, validate, waiting, welcome,
 };
 use environment::Environment;
 use exit::Exit;
@@ -37,7 +37,15 @@ fn main() -> Exit {
     }
     let exit = match args::parse(arguments.clone()) {
         Ok(cli) => act(cli, &environment, &mut out).unwrap_or_else(|failure| failure.report(&mut out)),
-        Err(usage) => explain_usage(&usage, args::misspelt_verb(&arguments).as_deref(), &mut out),
+        Err(usage) => {
+            let exit = explain_usage(&usage, args::misspelt_verb(&arguments).as_deref(), &mut out);
+            if exit == Exit::Invalid && args::wants_json(&arguments) {
+                let message = usage.to_string();
+                let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                let _ = Failure::new(exit, message).announce(OutputFormat::Json, &mut out);
+            }
+            exit
+        }
     };
     let exit = match out.lost() {
         Some(error) if exit == Exit::Success => {
@@ -62,6 +70,10 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
             .map_err(|failure| failure.announce(args.format.output_format, out)),
         Some(Verb::Schema(_)) => Ok(schema::print(out)),
         Some(Verb::Completions(args)) => Ok(completions::print(&args, out)),
+        Some(Verb::Help(args)) => {
+            help::print(&args, out).map_err(|failure| failure.announce(args.format.output_format, out))
+        }
+        Some(Verb::Complete(args)) => Ok(complete::print(&args, environment, out)),
         Some(Verb::Man(args)) => man::man(&args, environment, out),
         Some(Verb::Manifest(args)) => manifest::manifest(&args, environment, out)
             .map_err(|failure| failure.announce(args.output_format, out)),
@@ -71,6 +83,8 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
         Some(Verb::Show(args)) => show::show(&args, environment, out),
         Some(Verb::Logs(args)) => logs::logs(&args, environment, out),
         Some(Verb::Resume(args)) => resume::resume(&args, environment, out),
+        Some(Verb::Waiting(args)) => waiting::waiting(&args, environment, out),
+        Some(Verb::Answer(args)) => answer::answer(&args, environment, out),
         Some(Verb::Cancel(args)) => cancel::cancel(&args, environment, out),
         Some(Verb::Health(args)) => health::show(&args, environment, out),
         Some(Verb::Prune(args)) => prune::prune(&args, environment, out),
@@ -82,7 +96,7 @@ fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failu
 fn explain_usage(usage: &clap::Error, meant: Option<&str>, out: &mut Out) -> Exit {
     let mut text = usage.render().ansi().to_string();
     if usage.use_stderr() {
-        text.push_str(&args::missing_run(usage));
+        text.push_str(args::missing_run(usage));
         text.extend(meant.map(|meant| format!("\n{meant}\n")));
         let text = args::second_recipe(usage, meant).unwrap_or(text);
         out.notice(&text);

@@ -12,11 +12,19 @@ use std::{
 
 use anstream::adapter::strip_str;
 use runtime::{
+    os::clock,
     run::{Halt, wait_unless_told},
-    store::{outputs::Rest, secrets::Mask},
+    store::{
+        outputs::{Rest, Stream},
+        secrets::Mask,
+    },
 };
 
-use crate::{environment::Environment, exit::Exit, report::failure::clean};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    report::{failure::clean, step_output::Place},
+};
 
 pub(crate) use writer::Source;
 use writer::{Target, Writer};
@@ -34,9 +42,10 @@ pub(crate) struct Out {
     writer: Writer,
     stderr_colour: bool,
     /// Whether the output of steps may be coloured.
-    pub(crate) stdout_colour: bool,
+    stdout_colour: bool,
     /// Whether stdout is a terminal.
     pub(crate) stdout_is_terminal: bool,
+    stderr_is_terminal: bool,
     /// Whether both outputs go to the same place.
     is_one: bool,
     /// Whether the last output on stdout did not end its line.
@@ -57,6 +66,7 @@ impl Out {
             writer: Writer::new(),
             stdout_colour: environment.stdout_colour,
             stdout_is_terminal: environment.stdout_is_terminal,
+            stderr_is_terminal: environment.stderr_is_terminal,
             is_one: is_one(),
             is_open: false,
             stderr_colour: environment.stderr_colour,
@@ -148,11 +158,16 @@ impl Out {
 
     /// Writes text to stdout, with a newline at its end. It begins on a new line.
     pub(crate) fn result(&mut self, text: &str) {
+        self.begin_line();
+        let line = line(&self.mask.text(text), self.stdout_colour);
+        self.writer.push(Target::Stdout, line);
+    }
+
+    /// Ends an incomplete line on stdout.
+    pub(crate) fn begin_line(&mut self) {
         if std::mem::take(&mut self.is_open) {
             self.writer.push(Target::Stdout, b"\n".to_vec());
         }
-        let line = line(&self.mask.text(text), self.stdout_colour);
-        self.writer.push(Target::Stdout, line);
     }
 
     /// Writes bytes to stdout unchanged.
@@ -182,10 +197,23 @@ impl Out {
         is_left_out
     }
 
-    /// Writes whole lines to stdout that are produced when it is their turn.
-    pub(crate) fn lines(&mut self, lines: Source) {
-        self.is_open = false;
-        self.writer.push_source(Target::Stdout, lines);
+    /// Writes whole lines that are produced when it is their turn.
+    pub(crate) fn lines(&mut self, stream: Stream, lines: Source) {
+        match stream {
+            Stream::Stderr => self.writer.push_source(Target::Stderr, lines),
+            _ => {
+                self.is_open = false;
+                self.writer.push_source(Target::Stdout, lines);
+            }
+        }
+    }
+
+    /// The place that a stream of steps goes to.
+    pub(crate) fn place(&self, stream: Stream) -> Place {
+        match stream {
+            Stream::Stderr => Place { is_terminal: self.stderr_is_terminal, has_colour: self.stderr_colour },
+            _ => Place { is_terminal: self.stdout_is_terminal, has_colour: self.stdout_colour },
+        }
     }
 
     /// Writes a JSON value to stdout, indented.
@@ -242,12 +270,12 @@ struct Patience {
 
 impl Patience {
     fn new() -> Patience {
-        Patience { began: Instant::now(), read: Instant::now(), written: None }
+        Patience { began: clock::instant(), read: clock::instant(), written: None }
     }
 
     fn is_over(&mut self, written: u64) -> bool {
         if self.written.replace(written) != Some(written) {
-            self.read = Instant::now();
+            self.read = clock::instant();
         }
         self.read.elapsed() >= PATIENCE[0] || self.began.elapsed() >= PATIENCE[1]
     }

@@ -20,14 +20,15 @@ fn a_shared_state_directory_hides_only_stored_runs() {
         }
         assert_eq!(env.run(["r.yaml", "--state-dir", "."]).code, 0);
         let listed = env.shell("git diff --cached --name-only").stdout;
-        assert!(listed.contains("made.txt") && listed.contains("r.yaml"), "{listed}");
+        assert!(listed.contains("made.txt"), "{listed}");
+        assert!(!listed.contains("r.yaml"), "it was there before the step: {listed}");
         assert!(!listed.contains("runs/") && !listed.contains("workspaces/"), "{listed}");
     }
 }
 
 /// A git that notes when two of it add at once, and takes its time.
 const SLOW_GIT: &str = r#"#!/bin/sh
-case "$*" in "add -A") ;; *) exec "$REAL_GIT" "$@" ;; esac
+case "$*" in "add -A"*) ;; *) exec "$REAL_GIT" "$@" ;; esac
 mkdir "$HOME/adding" 2>/dev/null || echo "two at once" >> "$HOME/collisions"
 sleep 0.3
 "$REAL_GIT" "$@"; code=$?
@@ -50,7 +51,8 @@ fn agents_of_a_group_are_staged_one_after_the_other() {
     env.write("r.yaml", format!("name: r\nsteps:\n{steps}{status}"));
     let run = env.run(["r.yaml", "--output-format", "json"]);
     assert_eq!(run.code, 0, "{}", run.all());
-    assert_eq!(run.json()["evidence"]["notes"], serde_json::json!([]), "{}", run.all());
+    let notes = run.json()["evidence"]["notes"].to_string();
+    assert!(notes.contains("staged ") && !notes.contains("could not stage"), "{notes}");
     assert!(!env.home().join("collisions").exists(), "{}", run.all());
     let left = run.step("left")["output"].as_str().unwrap_or_default().to_owned();
     assert!(!left.contains("?? made"), "{left}");
@@ -80,7 +82,7 @@ fn run_beside_a_lock(holder: &str) -> (String, String) {
 fn staging_waits_for_the_lock_of_another_process() {
     let (notes, staged) =
         run_beside_a_lock("touch .git/index.lock; sleep 1.5; touch gone; rm .git/index.lock");
-    assert_eq!(notes, "[]");
+    assert!(notes.contains("staged ") && !notes.contains("could not stage"), "{notes}");
     assert!(staged.contains("made.txt"), "{staged}");
 }
 
@@ -112,7 +114,8 @@ fn a_hook_stages_in_the_repository_where_the_agent_worked() {
         assert_eq!(output.code, 0, "{}", output.all());
         let changed = env.shell(&format!("cd {dir} && git show --name-status --format= HEAD")).stdout;
         assert_eq!(changed, format!("A\tmine-{dir}\nM\tone\n"), "{}", output.all());
-        let staged = env.shell("cd other && git diff --cached --name-only && git reset -q").stdout;
+        let staged =
+            env.shell("cd other && git diff --cached --name-only && git reset -q && rm made.txt").stdout;
         assert_eq!(staged, "made.txt\n", "{}", output.all());
     }
 }
@@ -127,4 +130,44 @@ fn a_work_tree_that_variables_name_is_staged() {
          \"$RUNNER\" r.yaml --quiet >/dev/null 2>&1; git diff --cached --name-only",
     );
     assert!(output.stdout.contains("made.txt"), "{}", output.all());
+}
+
+/// What is staged after an agent step with this script in a repository with some changes, and what is noted.
+fn staged_after(body: &str) -> (String, String) {
+    let env = env().agent("claude", body).file("old.txt", "1\n").file("mine.txt", "1\n");
+    env.write("r.yaml", "name: r\nsteps: [{id: write, prompt: p}]\n");
+    let commit = "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x";
+    assert_eq!(env.shell(commit).code, 0);
+    env.write("mine.txt", "2\n");
+    env.write("new mine.txt", "x\n");
+    let run = env.run(["r.yaml", "--output-format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.all());
+    let notes = run.json()["evidence"]["notes"].to_string();
+    (env.shell("git diff --cached --name-only").stdout, notes)
+}
+
+#[test]
+fn only_what_the_agent_changed_is_staged_and_told() {
+    let (staged, notes) =
+        staged_after("echo 2 > old.txt; echo x > 'a b.txt'; mkdir d; echo y > d/c; result ok");
+    assert_eq!(staged, "a b.txt\nd/c\nold.txt\n");
+    assert!(notes.contains("staged 3 files changed by write: a b.txt, d/c, old.txt\""), "{notes}");
+    let (staged, notes) = staged_after("echo 3 > mine.txt; echo x > made; sleep 0.01; result ok");
+    assert_eq!(staged, "made\n");
+    let kept = "not staged, because they had changed before write began: mine.txt";
+    assert!(notes.contains("staged 1 file changed by write: made;") && notes.contains(kept), "{notes}");
+    let (staged, notes) = staged_after("result ok");
+    assert_eq!((staged.as_str(), notes.as_str()), ("", "[]"));
+    let (staged, _) = staged_after("rm old.txt; result ok");
+    assert_eq!(staged, "old.txt\n");
+}
+
+#[test]
+fn a_later_agent_may_change_what_an_earlier_one_made() {
+    let env = env().agent("claude", "echo $n >> made.txt; result ok");
+    env.write("r.yaml", "name: r\nsteps: [{id: a, prompt: p}, {id: b, prompt: p}]\n");
+    assert_eq!(env.shell("git init -q .").code, 0);
+    let run = env.run(["r.yaml", "--output-format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.all());
+    assert_eq!(env.shell("git show :made.txt").stdout, "1\n2\n", "{}", run.all());
 }

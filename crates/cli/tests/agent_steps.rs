@@ -201,7 +201,8 @@ fn json_is_asked_for_once_more_with_everything_the_same() {
     let output = run(&env, recipe, &[]);
     assert_eq!(output.code, 0, "{}", output.all());
     assert_eq!(env.calls(), 2);
-    assert_eq!(env.asked(1, "argv"), env.asked(2, "argv"));
+    let same = format!("{}--resume\ns-1\n", env.asked(1, "argv"));
+    assert_eq!(env.asked(2, "argv"), same, "the second question is in the session of the first");
     assert_eq!(env.asked(1, "cwd"), env.asked(2, "cwd"));
     assert!(env.asked(2, "prompt").starts_with("give\n"));
     assert!(env.asked(2, "prompt").to_lowercase().contains("valid json only"));

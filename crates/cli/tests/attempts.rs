@@ -286,3 +286,17 @@ fn explain_shows_the_steps_that_a_retry_repeats() {
         assert!(explained.stdout.contains(part), "{}", explained.all());
     }
 }
+
+#[test]
+fn d5_times_may_have_units() {
+    let recipe = "name: r\ndefault_step_timeout: 1h30m\nsteps:\n  - {id: a, command: sleep 9, timeout: 300ms, continue_on_error: true}\n\
+        \x20 - {id: b, command: 'test -e b || { touch b; false; }', retry: {max_attempts: 2, delay: 100ms, max_delay: 1s}}\n";
+    let output = env().json(recipe, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert!(output.stdout.contains("timed out after 0.3 s"), "{}", output.all());
+    let explained = env().file("r.yaml", recipe).run(["explain", "r.yaml", "--output-format", "json"]);
+    assert_eq!(explained.json()["steps"][0]["timeout"], 0.3);
+    assert_eq!(explained.json()["steps"][1]["timeout"], 5400.0);
+    let output = env().json("name: r\nsteps: [{id: a, command: sleep 9}]\n", &["--step-timeout", "200ms"]);
+    assert!(output.stdout.contains("timed out after 0.2 s"), "{}", output.all());
+}

@@ -207,6 +207,9 @@ fn a_cut_off_repair_is_undone_before_the_recipe_is_read_again() {
         repairing(&env).kill();
         let output = env.run(arguments.clone());
         assert!(matches!(output.code, 0 | 1), "{arguments:?}: {}", output.all());
+        assert!(output.stderr.contains("the original recipe is restored"), "{}", output.all());
+        let shown = env.run(["show", "last"]);
+        assert!(shown.stdout.contains("the original recipe is restored"), "{}", shown.all());
         check_mended(&env);
         assert!(!env.read("ledger").contains("WEAKER"), "the guard never saw it");
     }

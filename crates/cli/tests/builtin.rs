@@ -195,3 +195,23 @@ fn a_cascade_goes_only_as_far_as_it_must() {
         assert_eq!(calls(&env), good_at.min(3));
     }
 }
+
+#[test]
+fn every_built_in_recipe_has_a_page_with_its_inputs() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
+    let found = env.run(["list", "--inputs", "--output-format", "json"]).json();
+    let docs = testkit::project::root().join("docs/src");
+    let index = std::fs::read_to_string(docs.join("built-in.md")).unwrap();
+    let built_in: Vec<_> =
+        found.as_array().unwrap().iter().filter(|found| found["built_in"] == true).collect();
+    assert!(built_in.len() > 5, "{found}");
+    for found in built_in {
+        let name = found["name"].as_str().unwrap();
+        assert!(index.contains(&format!("(built-in/{name}.md)")), "{name}");
+        let page = std::fs::read_to_string(docs.join(format!("built-in/{name}.md"))).unwrap();
+        for input in found["inputs"].as_array().unwrap() {
+            let input = input["name"].as_str().unwrap();
+            assert!(page.contains(&format!("| `{input}` |")), "{name}: {input}");
+        }
+    }
+}

@@ -89,11 +89,7 @@ fn a_step_that_needs_a_person_is_diagnosed() {
         "name: r\nsteps: [{id: a, command: 'echo sign it >&2; exit 75', exit_codes: {75: needs_human}}]\n";
     let output = env.text(recipe, &[]);
     assert_eq!(output.code, 6, "{}", output.all());
-    assert!(
-        output.stderr.contains("`a` is waiting for you. When you are done, resume the run"),
-        "{}",
-        output.all()
-    );
+    assert!(output.stderr.contains("⏸ a is waiting for you: sign it\n"), "{}", output.all());
     assert!(output.stderr.contains("resume:  recipe-runner-rs resume "), "{}", output.all());
 }
 
@@ -235,8 +231,8 @@ fn every_member_of_a_group_that_failed_has_a_diagnosis() {
     assert_eq!(shown["diagnosis"], found);
     let text = env.run(["r.yaml"]).stderr;
     for line in [
-        "failed too: step `b`: a program is missing or cannot be executed (environment.missing_binary, high confidence)",
-        "failed too: step `n/k`",
+        "error: failed at b: exit code 127: `no_such_program` is not installed, or not in PATH",
+        "error: failed at n/k: exit code 1, no output",
     ] {
         assert!(text.contains(line), "{text}");
     }

@@ -120,7 +120,10 @@ fn an_agents_text_is_not_evidence_about_its_service() {
         ("echo 'fixed the rate limit test' >&2".to_owned(), "unknown low"),
         ("echo 'log: connection refused in test 3' >&2".to_owned(), "unknown low"),
         (format!("{}; echo 'API Error: 500 busy' >&2", said("done")), "environment.network medium"),
-        ("echo 'Invalid API key · Please run /login'".to_owned(), "environment.credentials medium"),
+        ("echo 'Invalid API key · Please run /login' >&2".to_owned(), "environment.credentials medium"),
+        ("echo 'Invalid API key · Please run /login'".to_owned(), "unknown low"),
+        ("echo done; echo 'API Error: 500 busy'".to_owned(), "unknown low"),
+        ("echo '429 Too Many Requests'".to_owned(), "unknown low"),
     ] {
         let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
         let env = env.agent("claude", &format!("{script}; exit 3"));

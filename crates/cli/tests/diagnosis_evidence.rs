@@ -51,7 +51,7 @@ fn output_and_end_of_a_step_are_understood() {
         ),
         ("test -d / || exit 1; kill -TERM $$; sleep 3", "interrupted medium", "find the sender"),
         ("test -d / || exit 1; kill -KILL $$; sleep 3", "unknown low", "cause unknown"),
-        ("test -d / || exit 1; kill -SEGV $$; sleep 3", "verification medium", "fix the work"),
+        ("test -d / || exit 1; kill -SEGV $$; sleep 3", "verification medium", "Fix the code"),
     ] {
         check(&run(command), expected, advice);
     }

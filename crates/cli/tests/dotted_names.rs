@@ -44,7 +44,9 @@ steps:
         let command =
             format!("    command: \"echo {{{{{path}}}}}\"\n    condition: \"{path} == '{expected}'\"");
         let command = command.replace("'[1]'", "[1]");
-        let output = env.json(&recipe(&command), &["--strict"]);
+        // reading inside plain text works, with a warning
+        let arguments: &[&str] = if path.starts_with("a.n") { &[] } else { &["--strict"] };
+        let output = env.json(&recipe(&command), arguments);
         assert_eq!(
             (output.code, &output.step("check")["output"]),
             (0, &expected.into()),

@@ -73,7 +73,26 @@ fn init_leads_editors_to_the_schema() {
     let made = env.run(["init"]);
     let text = std::fs::read_to_string(env.path("recipe.yaml")).unwrap();
     assert!(text.starts_with("# yaml-language-server: $schema=recipe.schema.json\n"), "{text}");
+    assert!(made.stdout.contains("recipe.schema.json beside it"), "{}", made.all());
+    let schema: serde_json::Value = serde_json::from_str(&env.read("recipe.schema.json")).unwrap();
+    assert_eq!(schema, env.run(["schema"]).json());
+    env.write("sub/recipe.schema.json", "mine");
+    let made = env.run(["init", "sub/more.yaml"]);
     assert!(made.stdout.contains("recipe-runner-rs schema > recipe.schema.json"), "{}", made.all());
+    assert_eq!(env.read("sub/recipe.schema.json"), "mine");
+}
+
+#[test]
+fn the_recipe_of_init_shows_blocks_and_an_agent_that_works_on_request() {
+    let env = env().file("Makefile", "all:\n\t@echo built\ntest:\n\t@echo tested\n");
+    assert_eq!(env.run(["init"]).code, 0);
+    let text = env.read("recipe.yaml");
+    assert!(text.contains("\nshell: strict\n"), "{text}");
+    assert!(text.contains("    command: |\n      make test\n") && text.contains("    prompt: |\n"), "{text}");
+    let run = env.run(["recipe.yaml", "--output-format", "json"]);
+    assert_eq!((run.code, run.step("review")["status"].as_str()), (0, Some("skipped")), "{}", run.all());
+    let asked = env.run(["recipe.yaml", "--set", "with_agent=yes", "--dry-run", "--agent-binary", "true"]);
+    assert!(asked.all().contains("Review the uncommitted changes"), "{}", asked.all());
 }
 
 #[test]

@@ -71,7 +71,11 @@ fn a_mistake_is_reported_with_its_line() {
         ),
         (
             "knowledge:\n  phrases:\n    - any: [a]\n",
-            "`knowledge`: phrase 1 of `phrases`: a phrase needs a `class`",
+            "line 3: `knowledge`: phrase 1 of `phrases`: a phrase needs a `class`",
+        ),
+        (
+            "knowledge:\n  phrases:\n    - {class: structure, any: [a]}\n\n    - class: structure\n      any: [A]\n",
+            "line 5: `knowledge`: phrase 2 of `phrases`: phrases are lower case",
         ),
     ] {
         let env = env();
@@ -79,5 +83,21 @@ fn a_mistake_is_reported_with_its_line() {
         let output = env.json(RECIPE, &[]);
         assert_eq!(output.code, 4, "{}", output.all());
         assert!(output.stderr.contains(expected), "{}", output.all());
+    }
+}
+
+#[test]
+fn a_resume_knows_the_effects_of_the_user() {
+    let recipe = "name: r\nsteps:\n  - {id: up, command: ./shipit}\n  - {id: b, command: test -e ready}\n";
+    for (knowledge, action) in
+        [("", "rerun"), ("knowledge:\n  programs:\n    shipit: {effects: always}\n", "keep")]
+    {
+        let env = env();
+        env.write("shipit", "#!/bin/sh\nsleep 60 > /dev/null 2>&1 &\n");
+        assert_eq!(env.shell("chmod +x shipit").code, 0);
+        env.write(".recipe-runner.yaml", knowledge);
+        assert_eq!(env.json(recipe, &[]).code, 1);
+        let plan = env.run(["resume", "last", "--plan", "--output-format", "json"]);
+        assert_eq!(plan.json()["steps"][0]["action"], action, "{}", plan.all());
     }
 }

@@ -75,6 +75,50 @@ fn json_shows_the_same() {
     assert_eq!(json[0]["path"], "one/a.yaml");
     assert_eq!(json[0]["shadowed_by"], serde_json::Value::Null);
     assert_eq!(json[1]["shadowed_by"], "one/a.yaml");
+    assert_eq!(json[0]["built_in"], false);
+}
+
+#[test]
+fn built_in_recipes_say_so() {
+    let found = env().run(["list", "--output-format", "json"]).json();
+    let found = found.as_array().unwrap();
+    let is_marked = |found: &&serde_json::Value| found["built_in"] == true;
+    assert!(found.len() > 5 && found.iter().all(|found| is_marked(&found)), "{found:?}");
+}
+
+#[test]
+fn names_are_found_where_people_put_them() {
+    let says = |word: &str| format!("name: any\nsteps: [{{id: a, command: echo {word}}}]\n");
+    let env = env()
+        .file("build.yaml", says("here"))
+        .file("recipes/build.yaml", says("below"))
+        .file("recipes/test.yml", says("test"))
+        .file("recipes/called.yaml", says("called").replace("any", "by-name"))
+        .file(".claude/recipes/test.yaml", says("claude"))
+        .file("k8s.yaml", "kind: Deployment\n")
+        .file(".claude/recipes/k8s.yaml", says("recipe"))
+        .file("broken.yaml", "name: [\n")
+        .file("more/build.yaml", says("more"))
+        .file("sub/x", "");
+    for (line, expected) in [
+        ("build", "here\n"),
+        ("build -R more", "more\n"),
+        ("test", "test\n"),
+        ("by-name", "called\n"),
+        ("k8s", "recipe\n"),
+        ("build -C sub", "here\n"),
+    ] {
+        let output = env.run(line.split(' ').chain(["--quiet"]));
+        assert_eq!(output.code, 0, "{line}: {}", output.all());
+        assert!(output.stdout.starts_with(expected), "{line}: {}", output.all());
+    }
+    let broken = env.run(["broken"]);
+    assert_eq!(broken.code, 2, "{}", broken.all());
+    let unknown = env.run(["nosuch"]);
+    assert!(unknown.stderr.contains("recipes") && unknown.code == 3, "{}", unknown.all());
+    let listed = own(&env.run(["list"]).stdout);
+    assert!(listed.contains("recipes/build.yaml") && !listed.contains("k8s.yaml\n    broken"), "{listed}");
+    assert!(!listed.contains("  build.yaml"), "{listed}");
 }
 
 #[test]

@@ -102,7 +102,8 @@ fn parallel_and_inner_steps_leave_no_trace() {
     left.truncate(left.len() - 2);
     left.remove(0);
     left.sort();
-    let expected = ["n/x │ x", "p │ 1", "p │ 2", "p │ 3", "✓ n (1/2) T", "✓ n/x (1/1) T", "✓ p (2/2) T"];
+    let expected =
+        ["n/x │ x", "p   │ 1", "p   │ 2", "p   │ 3", "✓ n (1/2) T", "✓ n/x (1/1) T", "✓ p (2/2) T"];
     assert_eq!(left, expected, "{written:?}");
 }
 
@@ -113,7 +114,7 @@ fn an_interrupted_run_leaves_a_clean_screen() {
     let left = screen(&written);
     assert!(left.iter().any(|line| line.contains("interrupted: stopping running steps")), "{left:#?}");
     assert!(!left.iter().any(|line| line.starts_with("▶ a") || line.contains(" done, ")), "{left:#?}");
-    assert!(left.last().unwrap().contains("recipe-runner-rs resume"), "{left:#?}");
+    assert!(left.last().unwrap().contains("recipe-runner-rs logs"), "{left:#?}");
 }
 
 #[test]

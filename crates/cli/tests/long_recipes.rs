@@ -12,7 +12,7 @@ fn long(steps: usize) -> String {
     let steps: String = (0..steps)
         .map(|at| format!("  - id: s{at}\n    command: |\n      echo value {at}\n      echo second line\n"))
         .collect();
-    format!("name: long\nsteps:\n{steps}")
+    format!("name: long\nshell: bash\nsteps:\n{steps}")
 }
 
 #[test]

@@ -41,9 +41,14 @@ fn world(server: &ModelServer) -> TestEnv {
     let codex = format!(
         "model = \"test-model\"\nmodel_provider = \"p\"\n[model_providers.p]\nname = \"p\"\nbase_url = \"{url}/v1\"\nenv_key = \"LOOPBACK_KEY\"\nwire_api = \"responses\"\nrequest_max_retries = 1\nstream_max_retries = 1\n"
     );
+    let opencode = format!(
+        r#"{{"model":"p/test-model","provider":{{"p":{{"npm":"@ai-sdk/openai-compatible","options":{{"baseURL":"{url}/v1","apiKey":"loopback-key"}},"models":{{"test-model":{{"name":"t"}}}}}}}}}}"#
+    );
     let path = format!("{}:{}", programs().display(), std::env::var("PATH").unwrap_or_default());
     TestEnv::new(PROGRAM)
         .file("~/.codex/config.toml", codex)
+        .file("~/.gemini/settings.json", r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#)
+        .file("~/.config/opencode/opencode.json", opencode)
         .file("agents/core/architect.md", "You are an architect.")
         .file("analyze.yaml", ANALYZE)
         .env("PATH", &path)
@@ -51,6 +56,13 @@ fn world(server: &ModelServer) -> TestEnv {
         .env("ANTHROPIC_BASE_URL", &url)
         .env("ANTHROPIC_API_KEY", "loopback-key")
         .env("LOOPBACK_KEY", "loopback-key")
+        .env("GEMINI_API_KEY", "loopback-key")
+        .env("GOOGLE_GEMINI_BASE_URL", &url)
+        .env("COPILOT_PROVIDER_BASE_URL", &format!("{url}/v1"))
+        .env("COPILOT_PROVIDER_API_KEY", "loopback-key")
+        .env("COPILOT_MODEL", "test-model")
+        .env("COPILOT_OFFLINE", "true")
+        .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
 }
 
 fn server() -> ModelServer {
@@ -160,4 +172,68 @@ fn claude_is_killed_and_nothing_is_paid_twice() {
 #[ignore = "needs installed agent programs"]
 fn codex_is_killed_and_nothing_is_paid_twice() {
     check_killed_and_resumed("codex", None);
+}
+
+/// The programs, each with a field that it needs here.
+const ALL: [(&str, &str); 5] =
+    [("claude", ""), ("codex", ""), ("copilot", ""), ("gemini", ", model: gemini-2.5-pro"), ("opencode", "")];
+
+#[test]
+#[ignore = "needs installed agent programs"]
+fn a_read_only_step_that_is_told_to_write_leaves_no_file() {
+    for (program, more) in ALL {
+        for marker in ["tool:echo made > made.txt", "write:PLACE/made.txt"] {
+            let server = server();
+            let env = world(&server);
+            let marker = marker.replace("PLACE", &env.dir().display().to_string());
+            let recipe = |level: &str| {
+                format!(
+                    "name: r\nsteps:\n- {{id: a, prompt: 'please [[{marker}]]', permissions: {level}{more}}}\n"
+                )
+            };
+            env.json(&recipe("read-only"), &["--agent-binary", program]);
+            assert!(!env.path("made.txt").exists(), "{program} {marker}");
+            let full = env.json(&recipe("full"), &["--agent-binary", program]);
+            assert_eq!(full.code, 0, "{program} {}", full.all());
+            assert!(env.path("made.txt").exists(), "{program} {marker} {}", full.all());
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs installed agent programs"]
+fn a_step_continues_the_conversation_of_an_earlier_one() {
+    for (program, more) in ALL {
+        let server = server();
+        let env = world(&server);
+        let recipe = format!(
+            "name: r\nsteps:\n- {{id: first, prompt: remember FIRST-WORDS{more}}}\n- {{id: second, prompt: 'then SECOND-WORDS [[say:continued]]', continues: first{more}}}\n"
+        );
+        let output = env.json(&recipe, &["--agent-binary", program]);
+        assert_eq!(output.code, 0, "{program} {}", output.all());
+        assert_eq!(output.step("second")["output"], "continued", "{program}");
+        assert_eq!(output.json()["evidence"]["notes"], serde_json::json!([]), "{program}");
+        let sent = env.run(["show", "last", "--output-format", "json"]).step("second")["prompt"].to_string();
+        assert!(!sent.contains("FIRST-WORDS"), "{program}: the session has the first prompt: {sent}");
+        let both = |body: &str| body.contains("FIRST-WORDS") && body.contains("SECOND-WORDS");
+        assert!(server.seen().iter().any(|seen| both(&seen.body)), "{program}");
+    }
+}
+
+#[test]
+#[ignore = "needs installed agent programs"]
+fn an_agent_that_is_asked_again_is_told_why() {
+    for (program, more) in ALL {
+        let server = server();
+        let env = world(&server);
+        let recipe = format!(
+            "name: r\nsteps:\n- {{id: write, prompt: write a page{more}}}\n- {{id: check, command: 'echo {{{{write}}}} > seen; echo LINE-7-IS-WRONG >&2; test -e good'}}\n"
+        );
+        assert_eq!(env.json(&recipe, &["--agent-binary", program]).code, 1, "{program}");
+        env.write("good", "");
+        let output = env.run(["resume", "last", "--yes", "--output-format", "json"]);
+        assert_eq!(output.code, 0, "{program} {}", output.all());
+        let is_told = |body: &str| body.contains("LINE-7-IS-WRONG") && body.contains("Step `check` failed.");
+        assert!(server.seen().iter().any(|seen| is_told(&seen.body)), "{program}");
+    }
 }

@@ -113,6 +113,24 @@ fn equal_requests_are_stored_as_equal_bytes() {
 }
 
 #[test]
+fn the_order_of_keys_and_tags_makes_no_difference_and_spellings_are_kept() {
+    let recipe = "name: r\ncontext: {a: 0, m: {}}\nsteps: [{id: s, command: 'true', when_tags: [x, y]}]\n";
+    let env = env().file("r.yaml", recipe);
+    let stored = [
+        r#"$RUNNER r.yaml --set a=007 --set 'm={"x": {"b": 1, "a": 2.50}, "l": [{"d": 1, "c": 2}]}' --include-tags x,y --exclude-tags v,w"#,
+        r#"$RUNNER r.yaml --set 'm={"l":[{"c":2,"d":1}],"x":{"a":2.50,"b":1}}' --set a=007 --include-tags y,x,y --exclude-tags w,v"#,
+    ]
+    .map(|line| {
+        let output = env.shell(line);
+        assert_eq!(output.code, 0, "{line}: {}", output.all());
+        request(&env)
+    });
+    assert_eq!(stored[0], stored[1]);
+    let expected = r#""inputs":{"a":{"value":"007"},"m":{"value":{"l":[{"c":2,"d":1}],"x":{"a":2.50,"b":1}}}},"options":{"exclude_tags":["v","w"],"include_tags":["x","y"]}"#;
+    assert!(stored[0].contains(expected), "{}", stored[0]);
+}
+
+#[test]
 fn a_stored_request_has_no_secret() {
     let env = env();
     let recipe = "name: r\ncontext: {pin: ''}\nsecrets: [pin]\nsteps: [{id: s, command: 'true'}]\n";

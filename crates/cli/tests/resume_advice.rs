@@ -53,9 +53,9 @@ fn a_failed_check_offers_to_keep_the_agents_work() {
         .lines()
         .find_map(|line| line.trim().strip_prefix("keep the agent's work: "))
         .unwrap_or_default();
-    assert!(line.contains(" --from check "), "{}", failed.all());
-    assert!(line.ends_with("# a plain resume re-runs: write"), "{line}");
-    let command = line.split("   ").next().unwrap_or_default().replace("recipe-runner-rs", "\"$RUNNER\"");
+    assert!(line.ends_with(" --from check"), "{}", failed.all());
+    assert!(failed.stderr.contains("    (a plain resume re-runs: write)\n"), "{}", failed.all());
+    let command = line.replace("recipe-runner-rs", "\"$RUNNER\"");
     assert_eq!(env.shell(&command).code, 1);
     assert_eq!(asked(&env), 1, "the answer was kept");
     env.write("answer", "good");

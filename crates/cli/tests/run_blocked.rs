@@ -29,7 +29,8 @@ fn check_blocked(env: &TestEnv, fields: &str, arguments: &[&str], parts: &[&str]
     assert_eq!(text.code, 5);
     for part in parts {
         assert!(error.contains(part), "{part}: {error}");
-        assert!(text.stderr.contains(part), "{part}\n{}", text.all());
+        // names for programs are only in JSON
+        assert!(text.stderr.contains(part) || part.starts_with("MISSING_ENV"), "{part}\n{}", text.all());
     }
     assert!(!env.path("ran").exists());
 }
@@ -337,7 +338,12 @@ fn only_recipes_that_may_run_need_their_variables() {
         all.extend(arguments);
         let output = env.run(all);
         assert_eq!(output.code, code, "{steps} {arguments:?}: {}", output.all());
-        assert_eq!(output.stderr.contains("MISSING_ENV_VAR: DEPLOY_TOKEN"), code == 5, "{}", output.all());
+        assert_eq!(
+            output.stderr.contains("variable `DEPLOY_TOKEN` is not set"),
+            code == 5,
+            "{}",
+            output.all()
+        );
     }
 }
 
@@ -375,7 +381,7 @@ fn a_recipe_that_is_found_late_needs_its_variables_when_it_is_entered() {
         );
         let output = env.run(["r.yaml"]);
         assert_eq!(output.code, code, "{}", output.all());
-        assert_eq!(output.stderr.contains("MISSING_ENV_VAR: KK"), code == 1, "{}", output.all());
+        assert_eq!(output.stderr.contains("variable `KK` is not set"), code == 1, "{}", output.all());
     }
 }
 

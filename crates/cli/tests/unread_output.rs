@@ -199,7 +199,8 @@ fn lines_of_parallel_steps_stay_whole_for_a_slow_reader() {
     runner.stdout().read_to_string(&mut text).expect("text");
     assert_eq!(runner.code(), Some(0));
     for id in ["a", "b"] {
-        let seen: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(id)).collect();
+        let label = format!("{id} │ {id}");
+        let seen: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(&label)).collect();
         assert_eq!(seen.len(), 200_001, "{id}");
         assert!(seen[..200_000].iter().zip(1..).all(|(line, at)| *line == at.to_string()), "{id}");
         assert_eq!(seen[200_000], "-end");

@@ -9,6 +9,26 @@ fn env() -> TestEnv {
 }
 
 #[test]
+fn a_program_that_asked_for_json_gets_json_for_its_mistakes_too() {
+    let env = env();
+    for (line, error) in [
+        ("resume last --output-format json --nonsense", "unexpected argument '--nonsense' found"),
+        ("answer --output-format=json", "the following required arguments were not provided:"),
+        ("resume last --skip-interrupted --rerun-interrupted --format json", "cannot be used with"),
+        ("hello.yaml --max-parallel 0 --output-format json", "invalid value '0'"),
+    ] {
+        let output = env.run(line.split(' '));
+        assert_eq!(output.code, 2, "{line}: {}", output.all());
+        let json = output.json();
+        assert_eq!(json["exit_code"], 2, "{json}");
+        assert!(json["error"].as_str().unwrap_or_default().contains(error), "{line}: {json}");
+        assert!(output.stderr.contains("error"), "{line}: {}", output.all());
+    }
+    let text = env.run(["resume", "last", "--nonsense"]);
+    assert_eq!((text.code, text.stdout.as_str()), (2, ""), "{}", text.all());
+}
+
+#[test]
 fn mistakes_have_their_exit_codes_and_words() {
     let env = env()
         .file("list.json", "[1]")
@@ -25,7 +45,6 @@ fn mistakes_have_their_exit_codes_and_words() {
         ("nowhere.yaml", 3, "not found"),
         ("run nowhere", 3, "not found"),
         ("explain nowhere", 3, "not found"),
-        ("hello", 3, "did you mean the file `./hello.yaml`?"),
         ("helo -R .", 3, "did you mean `hello`?"),
         ("lst", 3, "did you mean the command `list`?"),
         ("dir", 3, "that is a directory"),
@@ -47,13 +66,15 @@ fn mistakes_have_their_exit_codes_and_words() {
         ("validte hello.yaml", 2, "unexpected argument `hello.yaml`\n  did you mean the command `validate`?"),
         ("resmue last", 2, "unexpected argument `last`\n  did you mean the command `resume`?"),
         ("resmue --plan last", 2, "\ndid you mean the command `resume`?"),
-        ("help", 3, "`recipe-runner-rs --help` shows how it is used"),
+        ("resum last", 2, "did you mean the command `resume`?"),
+        ("resum", 3, "resume"),
+        ("help resum", 2, "did you mean `recipe-runner-rs help resume`?"),
         ("also.yaml", 3, "that is a directory; name a file in it, or add it with `-R`\n  looked in:"),
         ("hello.yaml --max-parallel 0", 2, "--max-parallel"),
         ("hello.yaml --max-parallel -1", 2, "expected a whole number from 1"),
         ("hello.yaml --max-agents -1", 2, "expected a whole number from 1"),
-        ("hello.yaml --step-timeout -1", 2, "expected a number of seconds above 0"),
-        ("hello.yaml --step-timeout -0.5", 2, "expected a number of seconds above 0"),
+        ("hello.yaml --step-timeout -1", 2, "expected a time above 0"),
+        ("hello.yaml --step-timeout -0.5", 2, "expected a time above 0"),
         ("hello.yaml --budget-usd -1", 2, "from 0 to"),
         ("hello.yaml --budget-minutes -1", 2, "from 0 to"),
         ("hello.yaml --budget-tokens -1", 2, "invalid value '-1' for '--budget-tokens"),
@@ -62,6 +83,7 @@ fn mistakes_have_their_exit_codes_and_words() {
         ("prune --keep -1", 2, "invalid value '-1' for '--keep"),
         ("prune --older-than -1", 2, "from 0 to"),
         ("hello.yaml --step-timeout x", 2, "--step-timeout"),
+        ("hello.yaml --step-timeout 1h30", 2, "the last number of `1h30` has no unit"),
         ("hello.yaml --step-timeout 1e20", 2, "at most 1000000000000"),
         ("hello.yaml --budget-usd nan", 2, "from 0 to"),
         ("hello.yaml --budget-minutes inf", 2, "from 0 to"),
@@ -101,6 +123,7 @@ fn every_flag_of_a_run_is_accepted_before_and_after_the_recipe() {
         "--format text",
         "--agent-binary claude",
         "--step-timeout 5",
+        "--step-timeout 1h30m",
         "--strict",
         "--quiet",
         "--max-parallel 4",
@@ -127,8 +150,13 @@ fn help_and_version_are_answers() {
     for (line, part) in [
         ("--version", "recipe-runner"),
         ("-V", "recipe-runner"),
-        ("--help", "--validate-only"),
-        ("-h", "--exclude-tags"),
+        ("--help", "--dry-run"),
+        ("-h", "--output-format"),
+        ("help", "--output-format"),
+        ("help resume", "--rerun-interrupted"),
+        ("help manifest check", "DIR"),
+        ("run --help", "--exclude-tags"),
+        ("run --help", "--validate-only"),
         ("validate --help", "--strict"),
         ("--help list", "--recipe-dir"),
         ("hello.yaml --help", "--dry-run"),
@@ -143,6 +171,41 @@ fn help_and_version_are_answers() {
     for verb in ["run", "validate", "explain", "list", "runs", "show", "logs", "resume", "cancel", "schema"] {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb}\n{help}");
     }
+    assert!(help.lines().count() <= 40, "{help}");
+    assert_eq!(help, env.run(["help"]).stdout);
+    let run = env.run(["help", "run"]).stdout;
+    assert_eq!(run, env.run(["run", "--help"]).stdout);
+    let groups = ["Run:", "Values:", "Agents:", "Limits:", "Repair:", "Output:"];
+    let at: Vec<Option<usize>> =
+        groups.iter().map(|group| run.lines().position(|line| line == *group)).collect();
+    assert!(at.iter().all(Option::is_some), "{run}");
+    assert!(!run.contains("\nOptions:\n"), "{run}");
+}
+
+#[test]
+fn a_run_that_is_not_named_is_the_last_one() {
+    let env = env();
+    for verb in ["show", "logs", "resume", "cancel"] {
+        let none = env.run([verb]);
+        assert_eq!(none.code, 3, "{verb}: {}", none.all());
+        assert!(none.stderr.contains("there are no runs yet"), "{verb}: {}", none.all());
+    }
+    env.run(["hello.yaml"]);
+    env.run(["hello.yaml"]);
+    let last = env.run_ids().pop().unwrap_or_default();
+    for verb in ["show", "logs", "resume", "cancel"] {
+        let output = env.run([verb]);
+        assert_eq!(output.code, 0, "{verb}: {}", output.all());
+        assert!(
+            output.stderr.contains(&format!("last run of `hello`: {last}\n")),
+            "{verb}: {}",
+            output.all()
+        );
+        let named = env.run([verb, "last"]);
+        assert_eq!((named.stdout, named.code), (output.stdout, 0), "{verb}");
+    }
+    let json = env.run(["show", "--output-format", "json"]).json();
+    assert_eq!(json["run_id"], last.as_str());
 }
 
 #[test]

@@ -25,3 +25,25 @@ fn what_another_step_failed_of_stands_beside() {
     assert_eq!(beside, [("b", Class::MissingBinary)]);
     assert_eq!(both.beside[0].signals, other.signals);
 }
+
+#[test]
+fn alternatives_and_evaluated_code_are_checks() {
+    for (command, expected) in [
+        ("test -e a || test -e b", "verification high"),
+        ("test -e a || test -e b || [ -f c ]", "verification high"),
+        ("grep -q x a || { test -e b; }", "verification high"),
+        ("eval \"test -e a\"", "verification high"),
+        ("eval test -e a", "verification high"),
+        ("[[ -e a ]] > /dev/null", "verification high"),
+        ("[[ -e a && -e b ]] >/dev/null 2>&1", "verification high"),
+        ("./a || ./b", "unknown low"),
+        ("eval ./a", "unknown low"),
+        ("test -e a || ./b", "unknown low"),
+    ] {
+        let facts =
+            Facts { outcome: Some(Outcome::Exit(1)), command: command.to_owned(), ..Facts::default() };
+        let found = diagnose(&facts);
+        let told = format!("{} {:?}", found.class.as_str(), found.confidence).to_lowercase();
+        assert_eq!(told, expected, "{command}: {:?}", found.signals);
+    }
+}

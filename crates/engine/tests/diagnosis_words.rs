@@ -374,3 +374,12 @@ fn agent(failure: &str, stderr: &str, trouble: Option<AgentTrouble>) -> Facts {
         ..Facts::default()
     }
 }
+
+#[test]
+fn an_unknown_option_is_not_a_missing_command() {
+    let found = diagnose(&exit("grep --wrong x f", 2, "grep: unrecognized option '--wrong'"));
+    assert_eq!(told(&found), "validation_strategy medium");
+    assert_eq!(found.signals[0].what, "the program does not take this option or argument");
+    let found = diagnose(&exit("git frobnicate", 1, "git: 'frobnicate' is not a git command."));
+    assert_eq!(found.signals[0].what, "the command does not exist here");
+}

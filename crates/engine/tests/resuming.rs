@@ -143,6 +143,10 @@ impl<'a> Run<'a> {
                 Some(Decision::Record(event)) => self.record(*event, None),
                 Some(Decision::Start { path, attempt }) => self.start(path, attempt),
                 Some(Decision::Close { path, frame }) => self.close(path, frame),
+                Some(Decision::Diagnose { path, .. }) => {
+                    self.record(Event::CleanupBegan { path, class: None, stopped: None }, None);
+                }
+                Some(Decision::Wait { path, .. }) => unreachable!("{path} is no iteration"),
                 Some(Decision::End) => {
                     self.end();
                     return true;

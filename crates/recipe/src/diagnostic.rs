@@ -13,6 +13,8 @@ pub enum Severity {
     Error,
     /// It runs, but probably not as intended.
     Warning,
+    /// It runs; a remark that `--strict` leaves as it is.
+    Note,
 }
 
 /// One problem.
@@ -96,6 +98,8 @@ codes! {
         => "correct the spelling";
     UnknownField Warning "unknown-field" "A field is not known and has no effect."
         => "remove it, or check the spelling against `recipe-runner-rs schema`";
+    ForeignField Error "foreign-field" "A field of another tool would change whether or how a step runs, but recipes do not have it."
+        => "write the field that recipes have for it; `recipe-runner-rs schema` shows every field";
     UnknownWord Error "unknown-word" "A word is not valid for its field."
         => "use one of the valid words; `recipe-runner-rs schema` lists them";
     OutOfRange Error "out-of-range" "A number is outside the range of its field."
@@ -105,13 +109,19 @@ codes! {
     DuplicateId Error "duplicate-id" "Two steps have the same id."
         => "give one of them another id";
     BadId Error "bad-id" "A step id cannot be used as a name."
-        => "use an id of at most 200 characters without `/` and control characters";
-    NothingToDo Error "nothing-to-do" "A step has no command, agent, prompt or recipe."
-        => "give it a `command:` to run, a `prompt:` for an agent, or a `recipe:`";
-    Contradiction Error "contradiction" "Fields of a step contradict its type or each other."
+        => "use letters, digits, `_`, `-` and `.`, and at most 200 characters";
+    NothingToDo Error "nothing-to-do" "A step has no command, agent, prompt, recipe or question."
+        => "give it a `command:` to run, a `prompt:` for an agent, a `recipe:`, or a question under `ask:`";
+    Contradiction Error "contradiction" "Fields of a step or of an input contradict its type or each other."
         => "remove one of the fields, or split the step in two";
     NoEffect Warning "no-effect" "A field has no effect on a step of this type."
         => "remove it, or change the type of the step";
+    BadRegex Error "bad-regex" "A regular expression cannot be read."
+        => "correct the expression; put `\\` before a character that is meant as it is";
+    WrongDefault Error "wrong-default" "A default does not fit the type of its input."
+        => "write a default of that type, or change the type";
+    IgnoredLines Note "ignored-lines" "Only the last line of a command decides whether its step fails."
+        => "write `shell: strict` at the top of the recipe";
     // names
     UndefinedVariable Warning "undefined-variable" "A name is used that nothing defines."
         => "declare it under `context:`, or pass it with `--set NAME=…`";
@@ -129,8 +139,12 @@ codes! {
         => "remove one of them, or give it another name";
     BadName Error "bad-name" "A name has characters that names cannot have."
         => "use letters, digits and `_`; variables may also have `-` and `.`";
+    ReservedName Error "reserved-name" "A name is one that the runner itself gives a value."
+        => "choose another name";
     BadPattern Error "bad-pattern" "A file pattern cannot be read."
         => "write a path with `*`, `**` or `?` as placeholders";
+    EnsureRule Error "ensure-rule" "A rule under `ensure` cannot be checked."
+        => "write one rule for each item, such as `- file: report.md`";
     // expressions
     TemplateSyntax Error "template-syntax" "A template cannot be read."
         => "write `{{name}}`, `{{a.b[0]}}` or `{{#if name}}…{{else}}…{{/if}}`";
@@ -155,8 +169,14 @@ codes! {
         => "remove `extends` from one of the recipes";
     UnknownStep Error "unknown-step" "A step refers to a step id that does not exist."
         => "name a step that exists";
+    UnknownProperty Error "unknown-property" "A path asks a step for something that steps do not have."
+        => "ask for `status`, `failed`, `completed`, `skipped`, `exit_code`, `error`, `output` or `duration`";
     LaterStep Error "later-step" "A step depends on one that comes later, or on itself."
         => "move that step up: steps run in the order in which they are written";
+    CircularNeeds Error "circular-needs" "Steps of a graph need each other in a circle."
+        => "break the circle: remove one `depends_on`, or read the value elsewhere";
+    UnorderedWriters Error "unordered-writers" "Two steps of a graph write the same variable, in no order."
+        => "give one of them another `output`, or an order with `depends_on`";
     GroupReopened Warning "group-reopened" "A parallel group name is used again later: that is a new group."
         => "move the steps next to each other, or give the second group another name";
     GroupDependency Error "group-dependency" "A step depends on another member of its own parallel group."

@@ -2,13 +2,21 @@
 //!
 //! Never looks into a recipe step; every recipe has its own graph.
 
+pub mod needs;
+mod outside;
+mod step_reads;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::{
     env_name,
-    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+    plan::{EnsureRule, Plan, Step, StepKind, Target, Unit, UnitId},
     scope::Path,
+    step_facts::STEPS,
 };
+
+use step_reads::StepEdges;
+pub use step_reads::step_reads;
 
 /// Why a step comes after another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +25,8 @@ pub enum Link {
     DependsOn,
     /// It reads a variable that the other one writes.
     Value,
+    /// It asks how the other one went.
+    Status,
     /// It reads files that the other one writes.
     Files,
     /// It is merely the next one.
@@ -29,6 +39,7 @@ impl Link {
         match self {
             Link::DependsOn => "depends_on",
             Link::Value => "value",
+            Link::Status => "status",
             Link::Files => "files",
             Link::Order => "order",
         }
@@ -44,7 +55,7 @@ pub struct Edge {
     pub to: usize,
     /// Why.
     pub link: Link,
-    /// The variable or pattern, if there is one.
+    /// The variable, path or pattern, if there is one.
     pub what: Option<String>,
 }
 
@@ -56,8 +67,15 @@ pub fn reads(step: &Step) -> Vec<String> {
     names
 }
 
-/// Every path that a step reads.
+/// Every path into the context that a step reads.
 fn paths(step: &Step) -> Vec<Path> {
+    let mut paths = all_paths(step);
+    paths.retain(|path| path.root != STEPS);
+    paths
+}
+
+/// Every path that a step reads, also those to other steps.
+fn all_paths(step: &Step) -> Vec<Path> {
     let mut templates: Vec<&crate::template::Template> =
         step.env.iter().map(|(_, template)| template).collect();
     templates.extend(&step.working_dir);
@@ -66,6 +84,8 @@ fn paths(step: &Step) -> Vec<Path> {
         StepKind::Agent(agent) => {
             templates.push(&agent.prompt);
             templates.extend(&agent.model);
+            templates.extend(&agent.prompt_file);
+            templates.extend(&agent.args);
         }
         StepKind::Nested { target, overrides, recoverer, .. } => {
             if let Target::Dynamic { name, .. } = target {
@@ -74,12 +94,20 @@ fn paths(step: &Step) -> Vec<Path> {
             templates.extend(overrides.iter().flat_map(|(_, value)| value.templates()));
             templates.extend(&recoverer.model);
         }
+        StepKind::Ask(ask) => templates.extend(ask.templates()),
     }
     let in_templates = templates.into_iter().flat_map(|template| template.names());
     let mut paths: Vec<Path> = in_templates.map(|(path, _)| path.clone()).collect();
-    if let Some(condition) = &step.condition {
+    let until = step.repeat().and_then(|repeat| repeat.until.as_ref());
+    for condition in step.condition.iter().chain(until) {
         paths.extend(condition.names().into_iter().map(|(path, _)| path));
     }
+    // its own value is not an input
+    let is_input = |path: &Path| step.store.as_ref() != Some(&path.root);
+    paths.extend(step.ensure.iter().flat_map(|rule| rule.reads()).filter(is_input));
+    paths.retain(|path| !step.is_loop_name(&path.root));
+    let list = step.each().map(|each| each.list.templates()).unwrap_or_default();
+    paths.extend(list.into_iter().flat_map(|template| template.names()).map(|(path, _)| path.clone()));
     paths
 }
 
@@ -87,15 +115,20 @@ fn paths(step: &Step) -> Vec<Path> {
 pub fn writes(plan: &Plan, step: &Step) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = step.store.iter().cloned().collect();
     let mut seen: HashSet<UnitId> = HashSet::new();
-    let mut open: Vec<UnitId> = known_target(step).into_iter().collect();
+    let mut open: Vec<UnitId> = flowing_back(step).into_iter().collect();
     while let Some(id) = open.pop() {
         if seen.insert(id) {
             let steps = &plan.unit(id).steps;
             names.extend(steps.iter().filter_map(|step| step.store.clone()));
-            open.extend(steps.iter().filter_map(|step| known_target(step)));
+            open.extend(steps.iter().filter_map(|step| flowing_back(step)));
         }
     }
     names
+}
+
+/// The recipe whose variables flow back.
+fn flowing_back(step: &Step) -> Option<UnitId> {
+    known_target(step).filter(|_| step.each().is_none())
 }
 
 fn known_target(step: &Step) -> Option<UnitId> {
@@ -148,12 +181,22 @@ fn reads_in(plan: Option<&Plan>, step: &Step) -> BTreeSet<String> {
     all.flat_map(|path| path.names().collect::<Vec<_>>()).collect()
 }
 
-/// Words of a command that could be environment names of context values, also in the recipe that a step runs.
-fn mentions<'a>(plan: Option<&'a Plan>, step: &'a Step) -> Vec<&'a str> {
-    let commands = with_below(plan, step).0.into_iter().filter_map(|step| match &step.kind {
+/// The commands of a step: its own, and those that check its work.
+fn commands(step: &Step) -> impl Iterator<Item = &crate::template::Template> {
+    let own = match &step.kind {
         StepKind::Shell { command } => Some(command),
         _ => None,
+    };
+    let checks = step.ensure.iter().filter_map(|rule| match rule {
+        EnsureRule::Command(command) => Some(command),
+        _ => None,
     });
+    own.into_iter().chain(checks)
+}
+
+/// Words of a command that could be environment names of context values, also in the recipe that a step runs.
+fn mentions<'a>(plan: Option<&'a Plan>, step: &'a Step) -> Vec<&'a str> {
+    let commands = with_below(plan, step).0.into_iter().flat_map(commands);
     let words =
         commands.flat_map(|command| command.text().split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
     words.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).collect()
@@ -188,10 +231,14 @@ pub fn edges_in(plan: &Plan, unit: &Unit) -> Vec<Edge> {
 
 /// A step without any known dependency follows the previous step, or the whole parallel group before it.
 fn edges_by(unit: &Unit, plan: Option<&Plan>) -> Vec<Edge> {
+    if unit.is_graph {
+        return needs::edges(unit, plan);
+    }
     let mut edges = Vec::new();
     let mut writers: HashMap<String, usize> = HashMap::new();
     let mut exported: HashMap<String, String> = HashMap::new();
     let mut pending: Vec<(String, usize)> = Vec::new();
+    let asked = StepEdges::new(unit);
     for (to, step) in unit.steps.iter().enumerate() {
         let same_group = to > 0 && step.group.is_some() && unit.steps[to - 1].group == step.group;
         if !same_group {
@@ -211,6 +258,7 @@ fn edges_by(unit: &Unit, plan: Option<&Plan>) -> Vec<Edge> {
                 edges.push(Edge { from: *from, to, link: Link::Value, what: Some(name) });
             }
         }
+        edges.extend(asked.of(to));
         file_edges(unit, to, &mut edges);
         if edges.len() == before {
             edges.extend(previous_level(unit, to).map(|from| Edge {
@@ -260,7 +308,20 @@ pub fn patterns_meet(a: &str, b: &str) -> bool {
     a == b || matches_glob(a.as_bytes(), b.as_bytes()) || matches_glob(b.as_bytes(), a.as_bytes())
 }
 
-/// `*` matches within a path segment, `**` across segments, `?` one character.
+/// Whether a pattern matches the path of a file.
+pub fn matches_file(pattern: &str, file: &str) -> bool {
+    matches_glob(pattern.as_bytes(), file.as_bytes())
+}
+
+/// Whether a pattern matches the path of a file. A path without wildcards also names the files below it.
+pub fn names_file(pattern: &str, file: &str) -> bool {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern).trim_end_matches('/');
+    let is_below = || file.strip_prefix(pattern).is_some_and(|rest| rest.starts_with('/'));
+    pattern == "." || matches_file(pattern, file) || (!pattern.contains(['*', '?']) && is_below())
+}
+
+/// `*` matches within a path segment, `**` across segments, `?` one character, `[a-z]` one of these. A `[` in a name
+/// matches itself too.
 fn matches_glob(pattern: &[u8], text: &[u8]) -> bool {
     match (pattern, text) {
         ([], []) => true,
@@ -273,9 +334,30 @@ fn matches_glob(pattern: &[u8], text: &[u8]) -> bool {
             (0..=end).any(|at| matches_glob(rest, &text[at..]))
         }
         ([b'?', rest @ ..], [first, text @ ..]) if *first != b'/' => matches_glob(rest, text),
+        ([b'[', rest @ ..], [first, text @ ..]) => {
+            let is_itself = *first == b'[' && matches_glob(rest, text);
+            is_itself || after_class(rest, *first).is_some_and(|rest| matches_glob(rest, text))
+        }
         ([a, rest @ ..], [b, text @ ..]) if a == b => matches_glob(rest, text),
         _ => false,
     }
+}
+
+/// What follows a class like `[a-z]` or `[!a]` in a pattern, if a character belongs to the class.
+fn after_class(class: &[u8], character: u8) -> Option<&[u8]> {
+    let (is_negated, class) = match class {
+        [b'!' | b'^', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let end = class.iter().skip(1).position(|byte| *byte == b']')? + 1;
+    let (mut members, mut is_member) = (&class[..end], false);
+    while let [first, rest @ ..] = members {
+        (is_member, members) = match rest {
+            [b'-', last, rest @ ..] => (is_member || (*first..=*last).contains(&character), rest),
+            rest => (is_member || *first == character, rest),
+        };
+    }
+    (is_member != is_negated && character != b'/').then_some(&class[end + 1..])
 }
 
 #[cfg(test)]
@@ -292,6 +374,11 @@ mod tests {
             ("out/**/*.txt", "out/x/y/a.txt", true),
             ("**/a.txt", "a.txt", true),
             ("a?c", "abc", true),
+            ("a[b-d]c", "acc", true),
+            ("a[!b-d]c", "acc", false),
+            ("a[b]c", "a[b]c", true),
+            ("a[b", "ab", false),
+            ("a[/]c", "a/c", false),
             ("a.txt", "b.txt", false),
         ] {
             assert_eq!(patterns_meet(a, b), expected, "{a} {b}");

@@ -2,6 +2,13 @@
 //!
 //! Only `check` makes a [`Plan`]; nothing in it is unresolved except names that are templates.
 
+mod agent;
+mod ask;
+mod ensure;
+mod environment;
+mod input;
+mod looped;
+mod retry;
 mod target;
 
 use std::sync::Arc;
@@ -9,11 +16,18 @@ use std::sync::Arc;
 use crate::{
     condition::Condition,
     source::{Place, Sources},
-    syntax::{Backoff, ExitMeaning, RetryOn, Rule},
+    syntax::{ExitMeaning, Rule, Shell, When},
     template::Template,
     value::{Map, Value},
 };
 
+pub use agent::{AgentStep, Permissions, Recoverer};
+pub use ask::{AskStep, OnTimeout, ShowTemplate};
+pub use ensure::{EnsureKind, EnsureRule};
+pub use environment::RecipeEnv;
+pub use input::Input;
+pub use looped::{ForEach, Loop, Repeat};
+pub use retry::Retry;
 pub use target::Target;
 
 /// Which recipe of a [`Plan`].
@@ -74,12 +88,14 @@ pub struct Unit {
     pub hooks: Hooks,
     /// Context names whose values are secret.
     pub secrets: Vec<String>,
-    /// Environment variables that must be set.
-    pub required_env: Vec<String>,
-    /// Files that define environment variables.
-    pub env_files: Vec<String>,
+    /// Environment variables that it asks for and gives.
+    pub env: RecipeEnv,
+    /// How bash runs its hooks, its `ensure` commands, and the commands of steps that do not say it themselves.
+    pub shell: Shell,
     /// The budget of agents.
     pub budget: Budget,
+    /// Whether each step starts as soon as the steps that it needs have completed.
+    pub is_graph: bool,
     /// Its steps.
     pub steps: Vec<Arc<Step>>,
     /// Names that its context can have: declared ones, inputs and those that steps store.
@@ -109,13 +125,15 @@ impl Unit {
     }
 }
 
-/// Limits on nesting, where a recipe declares them.
+/// Limits on nesting and on agents, where a recipe declares them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// How deeply recipes may nest below.
     pub max_depth: Option<u64>,
     /// How many steps may run here and below.
     pub max_total_steps: Option<u64>,
+    /// What agents may do here and below.
+    pub permissions: Option<Permissions>,
 }
 
 impl Limits {
@@ -123,19 +141,6 @@ impl Limits {
     pub const DEFAULT_DEPTH: u64 = 6;
     /// Step limit of a run whose recipe declares none.
     pub const DEFAULT_STEPS: u64 = 200;
-}
-
-/// A variable that a recipe wants to be given.
-#[derive(Clone, Debug)]
-pub struct Input {
-    /// Its name.
-    pub name: String,
-    /// Its description.
-    pub description: String,
-    /// Whether the recipe refuses to start without it.
-    pub required: bool,
-    /// Its value if none is given.
-    pub default: Option<Value>,
 }
 
 /// The result text of a recipe.
@@ -183,14 +188,20 @@ pub struct Step {
     pub description: Option<String>,
     /// Its kind.
     pub kind: StepKind,
+    /// How it runs several times, if it does.
+    pub looped: Option<Loop>,
     /// The variable that takes its output.
     pub store: Option<String>,
-    /// When it runs.
+    /// What must hold for it to run.
     pub condition: Option<Condition>,
+    /// Whether it runs after a failure.
+    pub when: When,
     /// Whether its output is read as JSON.
     pub json: JsonMode,
     /// JSON Schema that its output must meet.
     pub json_schema: Option<Value>,
+    /// How bash runs its command.
+    pub shell: Shell,
     /// Where it runs.
     pub working_dir: Option<Template>,
     /// Seconds after which it is ended.
@@ -219,6 +230,10 @@ pub struct Step {
     pub reads: Vec<String>,
     /// File patterns that it writes.
     pub produces: Vec<String>,
+    /// The rules that it must meet after its work.
+    pub ensure: Vec<EnsureRule>,
+    /// How often it is repeated while a rule is not met.
+    pub ensure_retries: u64,
     /// The meaning of exit codes.
     pub exit_codes: Vec<(i32, ExitMeaning)>,
     /// Its place.
@@ -272,15 +287,8 @@ pub enum StepKind {
         /// Which agent that is.
         recoverer: Recoverer,
     },
-}
-
-/// The agent that tries to finish the work of a failed recipe; absent means the run's usual one.
-#[derive(Clone, Debug, Default)]
-pub struct Recoverer {
-    /// The model.
-    pub model: Option<Template>,
-    /// The agent program.
-    pub program: Option<String>,
+    /// Asks a person.
+    Ask(Box<AskStep>),
 }
 
 impl StepKind {
@@ -290,31 +298,17 @@ impl StepKind {
             StepKind::Shell { .. } => "bash",
             StepKind::Agent(_) => "agent",
             StepKind::Nested { .. } => "recipe",
+            StepKind::Ask(_) => "ask",
         }
     }
-}
 
-/// A step that asks a coding agent.
-#[derive(Clone, Debug)]
-pub struct AgentStep {
-    /// The prompt.
-    pub prompt: Template,
-    /// The agent reference as written.
-    pub reference: Option<String>,
-    /// Text of the agent file, if the reference leads to one.
-    pub system_prompt: Option<Arc<str>>,
-    /// The model.
-    pub model: Option<Template>,
-    /// The agent program.
-    pub program: Option<String>,
-    /// The mode.
-    pub mode: Option<String>,
-    /// Whether changed files are staged afterwards.
-    pub auto_stage: bool,
-    /// Seconds of silence after which it is ended.
-    pub idle_timeout: Option<f64>,
-    /// How often it is asked again for valid JSON.
-    pub json_retries: u64,
+    /// The question, if it asks a person.
+    pub fn as_ask(&self) -> Option<&AskStep> {
+        match self {
+            StepKind::Ask(ask) => Some(ask),
+            _ => None,
+        }
+    }
 }
 
 /// A value with templates inside.
@@ -363,30 +357,4 @@ pub enum JsonMode {
     Wanted,
     /// JSON in it becomes structure; without any the step fails.
     Required,
-}
-
-/// What happens when an attempt fails.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Retry {
-    /// Attempts in all.
-    pub max_attempts: u64,
-    /// Seconds before the second one.
-    pub delay: f64,
-    /// How the delay grows.
-    pub backoff: Backoff,
-    /// Longest delay in seconds.
-    pub max_delay: f64,
-    /// Which failures are tried again.
-    pub on: Vec<RetryOn>,
-}
-
-impl Retry {
-    /// Seconds to wait after failed attempt number `attempt`, counted from 1.
-    pub fn delay_after(&self, attempt: u64) -> f64 {
-        let factor = match self.backoff {
-            Backoff::Fixed => 1.0,
-            Backoff::Exponential => 2f64.powi(attempt.saturating_sub(1).min(60) as i32),
-        };
-        (self.delay * factor).min(self.max_delay)
-    }
 }

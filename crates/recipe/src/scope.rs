@@ -8,7 +8,10 @@ use std::{
     sync::Arc,
 };
 
-use crate::value::{Map, Segment, Value};
+use crate::{
+    step_facts::{STEPS, StepFacts, StepPath},
+    value::{Map, Segment, Value},
+};
 
 /// Where names are looked up.
 pub trait Scope {
@@ -24,6 +27,9 @@ pub trait Scope {
     fn below(&self, _name: &str) -> Option<Arc<Final>> {
         None
     }
+
+    /// How a step of the recipe went, or an instance of it; `None` if the scope does not know it.
+    fn step(&self, id: &str, instance: Option<i64>) -> Option<StepFacts>;
 }
 
 /// The final context of a sub-recipe.
@@ -33,6 +39,8 @@ pub struct Final {
     pub context: Map,
     /// Its own sub-recipes, by the name that took their value.
     pub below: HashMap<String, Arc<Final>>,
+    /// If a `for_each` step gave the value: the sub-recipe of each instance.
+    pub items: Vec<Option<Arc<Final>>>,
 }
 
 impl Scope for Final {
@@ -43,11 +51,23 @@ impl Scope for Final {
     fn below(&self, name: &str) -> Option<Arc<Final>> {
         self.below.get(name).cloned()
     }
+
+    fn step(&self, _id: &str, _instance: Option<i64>) -> Option<StepFacts> {
+        None
+    }
 }
 
 impl Scope for Map {
     fn get(&self, name: &str) -> Option<Value> {
         Map::get(self, name).cloned()
+    }
+
+    fn is_known(&self, path: &Path) -> bool {
+        path.root != STEPS
+    }
+
+    fn step(&self, _id: &str, _instance: Option<i64>) -> Option<StepFacts> {
+        None
     }
 }
 
@@ -65,16 +85,18 @@ impl Scope for Foreseen<'_> {
     }
 
     fn is_known(&self, path: &Path) -> bool {
-        self.unknown.is_empty() || path.names().all(|name| !self.unknown.contains(&name))
+        let has_value = || path.names().all(|name| !self.unknown.contains(&name));
+        self.scope.is_known(path) && (path.root == STEPS || self.unknown.is_empty() || has_value())
     }
 
     fn below(&self, name: &str) -> Option<Arc<Final>> {
         self.scope.below(name)
     }
-}
 
-/// Most dots that a name itself may have.
-const MOST_DOTS: usize = 32;
+    fn step(&self, id: &str, instance: Option<i64>) -> Option<StepFacts> {
+        self.scope.step(id, instance)
+    }
+}
 
 /// A path into the context: `deploy.targets[0].name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,9 +108,15 @@ pub struct Path {
 }
 
 impl Path {
+    /// Most dots that a name itself may have.
+    pub(crate) const MOST_DOTS: usize = 32;
+
     /// The value at this path; [`Value::Null`] if the path leads nowhere. Names may have dots themselves: if the first
     /// name leads nowhere, the longest name that leads to a value counts.
     pub fn resolve(&self, scope: &dyn Scope) -> Value {
+        if self.root == STEPS {
+            return self.resolve_step(scope);
+        }
         match self.resolve_from(scope, &self.root, 0) {
             Value::Null if self.may_have_dots() => {
                 let names: Vec<String> = self.names().collect();
@@ -102,10 +130,18 @@ impl Path {
 
     /// The value at this path, if its first `at` segments belong to the name that it begins with.
     fn resolve_from(&self, scope: &dyn Scope, name: &str, at: usize) -> Value {
-        let rest = &self.segments[at..];
-        let value = scope.get(name).unwrap_or_default();
+        let mut rest = &self.segments[at..];
+        let mut value = scope.get(name).unwrap_or_default();
+        let mut below = scope.below(name);
+        if let Some((Segment::Index(at), after)) = rest.split_first()
+            && let Some(of_list) = below.as_ref().filter(|below| !below.items.is_empty())
+        {
+            value = value.step(&rest[0]);
+            below = usize::try_from(*at).ok().and_then(|at| of_list.items.get(at).cloned().flatten());
+            rest = after;
+        }
         if let Some((Segment::Key(first), after)) = rest.split_first()
-            && let Some(below) = scope.below(name)
+            && let Some(below) = below
             && !value.has_member(first)
         {
             let path = Path { root: first.clone(), segments: after.to_vec() };
@@ -114,6 +150,13 @@ impl Path {
             }
         }
         rest.iter().fold(value, |value, segment| value.step(segment))
+    }
+
+    /// The value at a path that asks how a step went.
+    fn resolve_step(&self, scope: &dyn Scope) -> Value {
+        let found = StepPath::find(self, &|id| scope.step(id, None).is_some());
+        let facts = found.as_ref().and_then(|found| scope.step(&found.id, found.instance));
+        facts.zip(found).map(|(facts, found)| facts.at(found.rest)).unwrap_or_default()
     }
 
     fn may_have_dots(&self) -> bool {
@@ -127,7 +170,7 @@ impl Path {
             Segment::Key(key) => Some(key),
             Segment::Index(_) => None,
         });
-        let longer = keys.take(MOST_DOTS).scan(self.root.clone(), |name, key| {
+        let longer = keys.take(Path::MOST_DOTS).scan(self.root.clone(), |name, key| {
             name.push('.');
             name.push_str(key);
             Some(name.clone())
@@ -158,19 +201,21 @@ mod tests {
 
     /// A recipe `s` that ran a recipe `d`.
     fn nested() -> Final {
-        let d = Arc::new(Final { context: map(r#"{"k": "K"}"#), below: HashMap::new() });
+        let d = Arc::new(Final { context: map(r#"{"k": "K"}"#), below: HashMap::new(), items: Vec::new() });
         let s = Final {
             context: map(r#"{"d": "L", "only": "ON"}"#),
             below: HashMap::from([("d".to_owned(), d)]),
+            items: Vec::new(),
         };
         let json = Final {
             context: map(r#"{"url": "a default", "nothing": "a default", "only": "ON"}"#),
             below: HashMap::new(),
+            items: Vec::new(),
         };
         let below = HashMap::from([("s".to_owned(), Arc::new(s)), ("json".to_owned(), Arc::new(json))]);
         let context =
             r#"{"s": "C", "which": "s", "json": "{\"url\": \"from the result\", \"nothing\": null}"}"#;
-        Final { context: map(context), below }
+        Final { context: map(context), below, items: Vec::new() }
     }
 
     #[test]

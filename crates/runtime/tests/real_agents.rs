@@ -10,6 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use recipe::syntax::PermissionLevel;
 use runtime::agents::{
     AgentEvent, AgentFailure, AgentOutcome, AgentText, Program, ProgramEnded, Request, Tools, User,
     add_footer,
@@ -67,6 +68,8 @@ impl World {
             scratch: self.root.join("scratch"),
             user: User::Root,
             tools: Tools::All,
+            permissions: PermissionLevel::Full,
+            more_args: Vec::new(),
         }
     }
 
@@ -110,6 +113,7 @@ impl World {
             .command()
             .args(&call.args)
             .envs(call.env)
+            .envs(call.limiting_env)
             .current_dir(&request.cwd)
             .stdin(File::open(stdin).unwrap())
             .stdout(Stdio::piped())
@@ -192,6 +196,27 @@ fn goes_on_with_a_session(program: &'static str) {
     assert!(seen.iter().any(|request| both(&request.body)));
 }
 
+/// What a limited agent leaves behind, by a shell command and by its own tool for files.
+fn left_behind(program: &'static str, level: PermissionLevel) -> [bool; 2] {
+    ["tool:echo made >", "write:"].map(|marker| {
+        let world = World::new(program, level.as_str());
+        let file = world.root.join("cwd/made.txt");
+        let mut request = world.request(&format!("please [[{marker}{}]]", file.display()));
+        request.permissions = level;
+        world.call(level.as_str(), &request);
+        assert!(!world.server.seen().is_empty(), "{program} asked no model");
+        file.exists()
+    })
+}
+
+fn changes_nothing(program: &'static str) {
+    assert_eq!(left_behind(program, PermissionLevel::ReadOnly), [false, false]);
+}
+
+fn edits_files(program: &'static str) {
+    assert!(left_behind(program, PermissionLevel::Edit)[1]);
+}
+
 fn fails(program: &'static str, case: &str, expected: fn(&AgentFailure) -> bool) {
     let world = World::new(program, case);
     let called = world.ask(case, &format!("please [[{case}]]"));
@@ -231,6 +256,8 @@ real! {
     claude {
         hello: answers;
         tool: uses_tools;
+        read_only: changes_nothing;
+        edit: edits_files;
         huge: takes_a_huge_prompt;
         session: goes_on_with_a_session;
         status_429: |p| fails(p, "429", rate_limit);
@@ -256,6 +283,8 @@ real! {
     codex {
         hello: answers;
         tool: uses_tools;
+        read_only: changes_nothing;
+        edit: edits_files;
         huge: takes_a_huge_prompt;
         session: goes_on_with_a_session;
         status_429: |p| fails(p, "429", rate_limit);
@@ -265,6 +294,8 @@ real! {
     copilot {
         hello: answers;
         tool: uses_tools;
+        read_only: changes_nothing;
+        edit: edits_files;
         huge: takes_a_huge_prompt;
         session: goes_on_with_a_session;
         status_429: |p| fails(p, "429", rate_limit);
@@ -274,6 +305,8 @@ real! {
     gemini {
         hello: answers;
         tool: uses_tools;
+        read_only: changes_nothing;
+        edit: edits_files;
         huge: takes_a_huge_prompt;
         session: goes_on_with_a_session;
         status_401: |p| fails(p, "401", auth);
@@ -281,6 +314,8 @@ real! {
     opencode {
         hello: answers;
         tool: uses_tools;
+        read_only: changes_nothing;
+        edit: edits_files;
         huge: takes_a_huge_prompt;
         session: goes_on_with_a_session;
         status_429: |p| fails(p, "429", rate_limit);

@@ -1,8 +1,8 @@
 //! A model server on loopback, so that real agent programs run without an account.
 //!
 //! Speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streaming or not. Markers in the
-//! request choose the answer: `[[say:TEXT]]`, `[[tool:COMMAND]]` (one shell command, then the answer), `[[429]]` or any
-//! other status, `[[stall]]` (half an answer, then silence), `[[empty]]`.
+//! request choose the answer: `[[say:TEXT]]`, `[[tool:COMMAND]]` (one shell command, then the answer),
+//! `[[write:PATH]]` (the program's own tool for files, then the answer), `[[429]]` or any other status, `[[stall]]` (half an answer, then silence), `[[empty]]`.
 //! It never reaches the network and knows nothing about the programs that call it.
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -172,7 +172,7 @@ impl TestEnv {
         command.current_dir(&self.dir).stdin(Stdio::null()).env_clear();
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.env("PATH", path).env("HOME", self.home()).env("TMPDIR", self.tmp());
-        command.env("RECIPE_RUNNER_HOME", self.state()).env("NO_COLOR", "1").env("COLUMNS", "100");
+        command.env("RECIPE_RUNNER_HOME", self.state()).env("NO_COLOR", "1").env_remove("COLUMNS");
         command.env("LANG", "C.UTF-8").envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

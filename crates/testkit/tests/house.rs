@@ -225,7 +225,7 @@ const LOOKS: &[&str] = &[
 
 /// The literals of two or more words that a file looks for in a text.
 fn sought_sentences(text: &str) -> Vec<String> {
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let text = code(text);
     let literal = |after: &str| -> Option<String> {
         let after = after.trim_start().strip_prefix('"')?;
         let mut escaped = false;
@@ -265,4 +265,78 @@ fn facts_are_types_and_no_sentence_is_read_back() {
     }
     let text = "a.contains(\n    \"is \\\" not found\") || b.find(\"one:\") || c.starts_with(&words)";
     assert_eq!(sought_sentences(text), ["is \\\" not found"], "only literals of several words");
+}
+
+/// Calls that change the outside world or read its clock, and belong to `runtime/os`.
+const OS_CALLS: &[&str] = &[
+    "fs::write(",
+    "fs::rename(",
+    "fs::remove_file(",
+    "fs::remove_dir(",
+    "fs::remove_dir_all(",
+    "process::Command::new(",
+    "Instant::now",
+    "SystemTime::now",
+];
+
+/// Files that make such a call themselves.
+const CALLS_OS: &[&str] = &[
+    "crates/runtime/src/os/",
+    "crates/cli/src/commands/doctor.rs",
+    "crates/cli/src/commands/sync.rs",
+    // the files that the user asked for
+    "crates/cli/src/commands/man.rs",
+    "crates/cli/src/commands/manifest.rs",
+];
+
+/// The code of a file, without its tests.
+fn code(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+}
+
+/// The calls in a file that belong to `runtime/os`. The clock of tokio is that of the event loop, which a simulation can
+/// move: it does not count.
+fn os_calls(text: &str) -> Vec<&'static str> {
+    let text = code(text);
+    let imports = |kind: &str, name: &str| {
+        let uses = text.split("\nuse ").skip(1).filter_map(|rest| rest.split_once(';'));
+        uses.map(|(used, _)| used).any(|used| used.starts_with(kind) && used.contains(name))
+    };
+    let starts_programs = imports("std", "Command") || imports("tokio", "Command");
+    let is_in_code = |line: &&str| !line.trim_start().starts_with("//");
+    let lines: Vec<&str> = text.lines().filter(is_in_code).collect();
+    let calls = |call: &str| {
+        let call = if call.starts_with("process::") && starts_programs { "Command::new(" } else { call };
+        let is_of_tokio = call == "Instant::now" && imports("tokio", "Instant");
+        !is_of_tokio && lines.iter().any(|line| line.contains(call))
+    };
+    OS_CALLS.iter().filter(|call| calls(call)).copied().collect()
+}
+
+#[test]
+fn one_room_touches_the_system() {
+    let is_source = |path: &str| {
+        ["recipe", "engine", "runtime", "cli"]
+            .iter()
+            .any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
+    };
+    let is_exempt = |path: &str| {
+        path.contains("/tests")
+            || path.contains("/simulation/")
+            || CALLS_OS.iter().any(|file| path.starts_with(file))
+    };
+    let all = sources();
+    for (path, text) in all.iter().filter(|(path, _)| is_source(path) && !is_exempt(path)) {
+        let calls = os_calls(text);
+        assert!(calls.is_empty(), "{path} calls {calls:?}: use a function of `runtime/os`");
+    }
+    for file in CALLS_OS {
+        let calls = all.iter().any(|(path, text)| path.starts_with(file) && !os_calls(text).is_empty());
+        assert!(calls, "`{file}` calls nothing of the system any more");
+    }
+    let text = "\nuse std::{\n    fs,\n    process::{Command, Stdio},\n};\nfn a() {\n    Command::new(b);\n    fs::write(c);\n}";
+    assert_eq!(os_calls(text), ["fs::write(", "process::Command::new("]);
+    let text =
+        "\nuse clap::Command;\nuse tokio::time::Instant;\nfn a() {\n    Command::new(Instant::now());\n}";
+    assert_eq!(os_calls(text), [""; 0], "other types with these names");
 }

@@ -42,7 +42,7 @@ fn hidden(option: &Arg, verb: &Command) -> Option<Arg> {
 }
 
 /// The long names of an option.
-pub(super) fn longs(arg: &Arg) -> impl Iterator<Item = &str> {
+pub(crate) fn longs(arg: &Arg) -> impl Iterator<Item = &str> {
     arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default())
 }
 

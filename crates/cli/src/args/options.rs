@@ -5,12 +5,22 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use runtime::requests::{Questions, RepairReview, RequestOptions};
+use recipe::syntax::PermissionLevel;
+use runtime::requests::{AgentChoice, AskOptions, Questions, RepairReview, RequestOptions, TagFilter};
 
 use crate::environment::Environment;
 
+/// The groups of options in the help of a command.
+pub(crate) const RUN: &str = "Run";
+const VALUES: &str = "Values";
+const AGENTS: &str = "Agents";
+const LIMITS: &str = "Limits";
+const REPAIR: &str = "Repair";
+pub(crate) const OUTPUT: &str = "Output";
+
 /// Where things are.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = RUN)]
 pub(crate) struct Places {
     /// Directory that the recipe works in
     #[arg(short = 'C', long, value_name = "DIR")]
@@ -22,10 +32,14 @@ pub(crate) struct Places {
 
 /// Values of context variables.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = VALUES)]
 pub(crate) struct Context {
     /// Set a context variable; may be given several times
     #[arg(long = "set", short = 'c', value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Set a context variable to the text of a file, for example a secret; may be given several times
+    #[arg(long = "set-file", value_name = "KEY=FILE")]
+    pub(crate) set_file: Vec<String>,
     /// Read context variables from a JSON or YAML file; may be given several times, the later one wins
     #[arg(long = "context-file", value_name = "FILE")]
     pub(crate) context_files: Vec<PathBuf>,
@@ -33,6 +47,7 @@ pub(crate) struct Context {
 
 /// Which steps run.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = RUN)]
 pub(crate) struct Tags {
     /// Of the tagged steps, run only those with one of these tags (comma-separated)
     #[arg(long, value_name = "TAGS", value_delimiter = ',')]
@@ -65,6 +80,7 @@ fn trimmed(tags: &[String]) -> Vec<String> {
 
 /// What counts as an error.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = RUN)]
 pub(crate) struct Strictness {
     /// Treat warnings as errors
     #[arg(long)]
@@ -73,6 +89,7 @@ pub(crate) struct Strictness {
 
 /// How the result is written.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct Format {
     /// How the result is written
     #[arg(long, alias = "format", value_name = "FORMAT", default_value = "text")]
@@ -90,70 +107,79 @@ pub(crate) enum OutputFormat {
 }
 
 /// How a recipe is run.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct RunOptions {
-    /// Walk through the whole recipe and show what would run, without executing anything
-    #[arg(long)]
+    /// Show what would run, in the whole recipe, without executing anything
+    #[arg(long, help_heading = RUN)]
     pub(crate) dry_run: bool,
-    /// Show steps on stderr as they start and end
-    #[arg(long)]
-    pub(crate) progress: bool,
-    /// Show nothing but the result and errors
-    #[arg(long, conflicts_with = "progress")]
-    pub(crate) quiet: bool,
-    /// Show commands and prompts in full, also in the dry run of a long recipe
-    #[arg(long, conflicts_with = "quiet")]
-    pub(crate) verbose: bool,
+    /// Stay and wait for the answers to questions, instead of ending with exit code 6
+    #[arg(long, help_heading = RUN)]
+    pub(crate) wait: bool,
+    /// After Ctrl-C or `cancel`, do not run steps with `when: always`
+    #[arg(long, help_heading = RUN)]
+    pub(crate) no_cleanup: bool,
+    /// Run even if this recipe is already running here
+    #[arg(long, help_heading = RUN)]
+    pub(crate) allow_concurrent: bool,
+    /// Clear stale locks left by dead runs
+    #[arg(long, help_heading = RUN)]
+    pub(crate) clear_stale: bool,
+    /// Behave as wrappers of other runners expect: allow 6 runs inside each other, and name a JSON log on stderr
+    #[arg(long, help_heading = RUN)]
+    pub(crate) compat: bool,
+    /// Directory that runs are stored in
+    #[arg(long, value_name = "DIR", help_heading = RUN)]
+    pub(crate) state_dir: Option<PathBuf>,
     /// Do not stage files that agents changed
-    #[arg(long)]
+    #[arg(long, help_heading = AGENTS)]
     pub(crate) no_auto_stage: bool,
-    /// Write a log with one JSON line per step into this directory
-    #[arg(long, value_name = "DIR")]
-    pub(crate) audit_dir: Option<PathBuf>,
-    /// Agent program for steps that name none
-    #[arg(long, value_name = "NAME")]
+    /// Agent program for steps that name none; several with commas between them are tried in that order
+    #[arg(long, value_name = "NAME", help_heading = AGENTS)]
     pub(crate) agent_binary: Option<String>,
-    /// Timeout in seconds for bash and agent steps that have none
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    /// What agents may do in steps that do not say so: read-only, edit or full
+    #[arg(long, value_name = "LEVEL", value_parser = permission_level, help_heading = AGENTS)]
+    pub(crate) permissions: Option<PermissionLevel>,
+    /// Timeout for bash and agent steps that have none, in seconds or with units as in 10m
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, help_heading = LIMITS)]
     pub(crate) step_timeout: Option<f64>,
-    /// How many steps of a parallel group run at the same time: 64 if left out
-    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    /// How many steps of a parallel group or a graph run at the same time: 64 if left out
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true, help_heading = LIMITS)]
     pub(crate) max_parallel: Option<usize>,
     /// How many agents work at the same time
-    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true, help_heading = LIMITS)]
     pub(crate) max_agents: Option<usize>,
     #[command(flatten)]
     pub(crate) budget: BudgetOptions,
     /// When an agent may finish the work of a failed sub-recipe: `declared` if left out
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", help_heading = REPAIR)]
     pub(crate) recovery: Option<RecoveryMode>,
     /// Diagnose, repair and resume automatically: at most N runs, 3 if N is left out
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "3", value_parser = clap::value_parser!(u32).range(1..=10))]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "3", value_parser = clap::value_parser!(u32).range(1..=10), help_heading = REPAIR)]
     pub(crate) auto_fix: Option<u32>,
     /// Never auto-fix (overrides every other setting)
-    #[arg(long)]
+    #[arg(long, help_heading = REPAIR)]
     pub(crate) no_auto_fix: bool,
     /// Agent program that repairs recipes; by default that of the run
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = REPAIR)]
     pub(crate) repair_agent: Option<String>,
     /// Another agent program that decides where no rule decides about a repair
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = REPAIR)]
     pub(crate) review_agent: Option<String>,
     /// What happens to a repair that neither a rule nor a review decides: `ask` if left out
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", help_heading = REPAIR)]
     pub(crate) accept_repairs: Option<RepairMode>,
-    /// Run even if this recipe is already running here
-    #[arg(long)]
-    pub(crate) allow_concurrent: bool,
-    /// Clear stale locks left by dead runs
-    #[arg(long)]
-    pub(crate) clear_stale: bool,
-    /// Behave as wrappers of other runners expect: allow 6 runs inside each other, and name a JSON log on stderr
-    #[arg(long)]
-    pub(crate) compat: bool,
-    /// Directory that runs are stored in
-    #[arg(long, value_name = "DIR")]
-    pub(crate) state_dir: Option<PathBuf>,
+    /// Show steps on stderr as they start and end
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) progress: bool,
+    /// Show only the result, errors, and warnings about the recipe
+    #[arg(long, conflicts_with = "progress", help_heading = OUTPUT)]
+    pub(crate) quiet: bool,
+    /// Show commands and prompts in full, also in the dry run of a long recipe
+    #[arg(long, conflicts_with = "quiet", help_heading = OUTPUT)]
+    pub(crate) verbose: bool,
+    /// Write a log with one JSON line per step into this directory
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub(crate) audit_dir: Option<PathBuf>,
 }
 
 impl RunOptions {
@@ -174,19 +200,19 @@ impl RunOptions {
         environment: &Environment,
     ) -> RequestOptions {
         RequestOptions {
-            agent_binary: self.agent_binary.clone(),
+            agent: AgentChoice { agent_binary: self.agent_binary.clone(), permissions: self.permissions },
             audit_dir: self.audit_dir.as_deref().map(|dir| environment.absolute(dir)),
             auto_fix: self.auto_fix,
             budget: self.budget.to_budget(),
             clear_stale: self.clear_stale,
             compat: self.compat,
             dry_run: self.dry_run,
-            exclude_tags: tags.excluded(),
-            include_tags: tags.included(),
+            tags: TagFilter { exclude_tags: tags.excluded(), include_tags: tags.included() },
             max_agents: self.max_agents,
             max_parallel: self.max_parallel,
             no_auto_fix: self.no_auto_fix,
             no_auto_stage: self.no_auto_stage,
+            no_cleanup: self.no_cleanup,
             recipe_dirs: places.recipe_dirs.clone(),
             recovery: self.recovery.map(Into::into),
             repair_agent: self.repair_agent.clone(),
@@ -199,7 +225,14 @@ impl RunOptions {
             },
             step_timeout: self.step_timeout,
             strict: strictness.strict,
+            asking: AskOptions { wait: self.wait || self.asks_here(environment), ..AskOptions::default() },
         }
+    }
+
+    /// Whether questions are put at this terminal.
+    pub(crate) fn asks_here(&self, environment: &Environment) -> bool {
+        let is_terminal = environment.stdin_is_terminal && environment.stderr_is_terminal;
+        is_terminal && !self.quiet && !self.dry_run
     }
 }
 
@@ -235,6 +268,7 @@ impl From<RecoveryMode> for runtime::store::folder::Recovery {
 
 /// What agents may use up in the whole run.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = LIMITS)]
 pub(crate) struct BudgetOptions {
     /// Maximum cost of agents in dollars
     #[arg(long, value_name = "USD", value_parser = amount, allow_negative_numbers = true)]
@@ -265,12 +299,19 @@ impl BudgetOptions {
 /// The largest number that recipes may name, too.
 const LARGEST: f64 = 1e12;
 
-/// A number of seconds that can be waited for.
+/// A time that can be waited for: seconds, or numbers with units.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
+    let found = text.parse::<f64>().or_else(|_| recipe::time_span::parse(text));
+    match found {
         Ok(seconds) if seconds > 0.0 && seconds <= LARGEST => Ok(seconds),
-        _ => Err(format!("expected a number of seconds above 0, at most {LARGEST}")),
+        Ok(_) => Err(format!("expected a time above 0, at most {LARGEST} seconds")),
+        Err(error) => Err(error.to_string()),
     }
+}
+
+/// What agents may do.
+pub(crate) fn permission_level(text: &str) -> Result<PermissionLevel, String> {
+    PermissionLevel::named(text).ok_or_else(|| "expected read-only, edit or full".to_owned())
 }
 
 pub(super) fn amount(text: &str) -> Result<f64, String> {

@@ -31,9 +31,9 @@ pub(crate) struct RunsArgs {
 /// Showing one run.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Id of the run, a unique beginning of it, or `last`
+    /// Id of the run or a unique beginning of it; the newest run (`last`) if left out
     #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) run: Option<String>,
     /// Also show every process that was started, with its arguments and the names of its environment
     #[arg(long)]
     pub(crate) evidence: bool,
@@ -46,15 +46,18 @@ pub(crate) struct ShowArgs {
 /// Showing what steps printed.
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
-    /// Id of the run, a unique beginning of it, or `last`
+    /// Id of the run or a unique beginning of it; the newest run (`last`) if left out
     #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) run: Option<String>,
     /// Only this step
     #[arg(value_name = "STEP")]
     pub(crate) step: Option<String>,
     /// Follow the output until the run ends
     #[arg(long, short = 'f')]
     pub(crate) follow: bool,
+    /// Show what agent programs printed, not a transcript of it
+    #[arg(long)]
+    pub(crate) raw: bool,
     #[command(flatten)]
     pub(crate) state: StateDir,
     #[command(flatten)]
@@ -64,9 +67,9 @@ pub(crate) struct LogsArgs {
 /// Going on with a run.
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// Id of the run, a unique beginning of it, or `last`
+    /// Id of the run or a unique beginning of it; the newest run (`last`) if left out
     #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) run: Option<String>,
     /// Resume with this edited recipe
     #[arg(long, value_name = "FILE")]
     pub(crate) recipe: Option<PathBuf>,
@@ -114,12 +117,74 @@ pub(crate) struct ResumeArgs {
     pub(crate) format: Format,
 }
 
-/// Stopping a run.
+/// Listing what waits for a person.
 #[derive(Debug, Args)]
-pub(crate) struct CancelArgs {
+pub(crate) struct WaitingArgs {
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// Answering a question.
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
     /// Id of the run, a unique beginning of it, or `last`
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
+    /// The step that asks, if several questions wait; then the choice
+    #[arg(value_name = "[STEP] CHOICE", num_args = 1..=2, required = true)]
+    pub(crate) words: Vec<String>,
+    /// Set a field of the answer; may be given several times
+    #[arg(long = "set", short = 'c', value_name = "FIELD=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Add a comment, for example the reason
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) comment: Option<String>,
+    /// Answer only if the shown contents still have this digest, which `waiting --output-format json` shows
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) digest: Option<String>,
+    /// Only record the answer
+    #[arg(long)]
+    pub(crate) no_resume: bool,
+    #[command(flatten)]
+    pub(crate) shown: ShownRun,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// How a run that continues is shown.
+#[derive(Debug, Args)]
+pub(crate) struct ShownRun {
+    /// Stay and wait for the answers to further questions
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Show progress with icons
+    #[arg(long)]
+    pub(crate) progress: bool,
+    /// Show nothing but the result and errors
+    #[arg(long, conflicts_with = "progress")]
+    pub(crate) quiet: bool,
+}
+
+impl ShownRun {
+    /// The same as options of a run.
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions { wait: self.wait, progress: self.progress, quiet: self.quiet, ..RunOptions::default() }
+    }
+}
+
+/// Stopping a run.
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// Id of the run or a unique beginning of it; the newest run (`last`) if left out
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Do not run steps with `when: always` before the run ends
+    #[arg(long)]
+    pub(crate) no_cleanup: bool,
     #[command(flatten)]
     pub(crate) state: StateDir,
     #[command(flatten)]

@@ -3,12 +3,13 @@
 use runtime::{
     machine::local::GRACE,
     os::process,
-    runs::{CancelError, CancelRequest, Cancelled},
-    store::folder::owner_words,
+    requests::{RequestError, Silent},
+    runs::{CancelRequest, Cancelled},
+    store::{cancel_request::CleanupChoice, folder::owner_words},
 };
 use serde_json::json;
 
-use super::stored_runs::{find, not_found, runs_at, unreadable};
+use super::stored_runs::{find_or_last, not_found, runs_at, unreadable};
 use crate::{
     args::{options::OutputFormat, stored::CancelArgs},
     environment::Environment,
@@ -22,12 +23,22 @@ use crate::{host, report::words::still_alive};
 pub(crate) fn cancel(args: &CancelArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let format = args.format.output_format;
     let result = runs_at(args.state.state_dir.as_deref(), environment).and_then(|runs| {
-        let folder = find(&runs, &args.run)?;
-        let request = CancelRequest { run: folder.id(), origin: Some(host::origin()) };
-        let cancelled = runs.cancel(&request, GRACE).map_err(|error| match error {
-            CancelError::Find(error) => not_found(&error, &runs),
-            CancelError::Open(error) => unreadable(&error, &folder),
-        })?;
+        let folder = find_or_last(&runs, args.run.as_deref(), out)?;
+        let cleanup = if args.no_cleanup { CleanupChoice::Skipped } else { CleanupChoice::Wanted };
+        let request = CancelRequest { run: folder.id(), origin: Some(host::origin()), cleanup };
+        // said here because the end of the run does not mention it
+        let undone = runs.undo_repair(&folder, GRACE).map_err(|error| unreadable(&error, &folder))?;
+        undone.iter().for_each(|message| out.notice(message));
+        let cancelled =
+            runs.cancel(&request, &environment.machine, &mut Silent).map_err(|error| match error {
+                RequestError::Find(error) => not_found(&error, &runs),
+                RequestError::Open { error, folder } => unreadable(&error, &folder),
+                error => {
+                    let without = runs.hints.command(&format!("cancel {} --no-cleanup", folder.id()));
+                    Failure::new(Exit::Broken, format!("cannot run the cleanup steps: {error}"))
+                        .hint(format!("to cancel it without them: {without}"))
+                }
+            })?;
         Ok((folder.id(), cancelled, runs.hints.clone()))
     });
     let (id, cancelled, hints) = result.map_err(|failure| failure.announce(format, out))?;

@@ -1,7 +1,5 @@
-//! `completions`: a script with the verbs and flags for a shell.
-//!
-//! The generator does not expect a program whose first word is a verb or a file, nor one with hyphens in its name; this
-//! file corrects its output. Never completes anything that needs a run of the program.
+//! `completions`: a script for a shell. In bash, zsh and fish the script asks the program (`__complete`), so that recipes,
+//! runs, steps and variables are completed too; other shells get the commands and options.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -12,9 +10,6 @@ use crate::{
     exit::Exit,
     out::Out,
 };
-
-/// The program.
-const NAME: &str = "recipe-runner-rs";
 
 /// Prints the script for a shell.
 pub(crate) fn print(args: &CompletionsArgs, out: &mut Out) -> Exit {
@@ -27,41 +22,14 @@ pub(crate) fn print(args: &CompletionsArgs, out: &mut Out) -> Exit {
 }
 
 fn script(shell: Shell) -> String {
-    let mut command = Cli::command();
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command, NAME, &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned();
-    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    let verbs = verbs.join(" ");
     match shell {
-        // one name for the same command in both halves of the script
-        Shell::Bash => script.replace("recipe__subcmd__runner__subcmd__rs", "recipe__runner__rs"),
-        Shell::Zsh => zsh(script, &verbs),
-        Shell::Fish => fish(&script, &verbs),
-        _ => script,
+        Shell::Bash => include_str!("completions/bash.sh").to_owned(),
+        Shell::Zsh => include_str!("completions/zsh.zsh").to_owned(),
+        Shell::Fish => include_str!("completions/fish.fish").to_owned(),
+        other => {
+            let mut script = Vec::new();
+            clap_complete::generate(other, &mut Cli::command(), "recipe-runner-rs", &mut script);
+            String::from_utf8_lossy(&script).into_owned()
+        }
     }
-}
-
-/// The first word is a verb or a file; a file is followed by the options of `run`.
-fn zsh(script: String, verbs: &str) -> String {
-    let Some((before, rest)) = script.split_once("'::recipe -- ") else { return script };
-    let Some((_, rest)) = rest.split_once('\n') else { return script };
-    let describe = format!("_describe -t commands '{NAME} commands' commands \"$@\"");
-    format!("{before}{rest}")
-        .replacen(
-            "case $line[2] in",
-            &format!("local -a verbs=({verbs})\n        case ${{${{(M)verbs:#$line[1]}}:-run}} in"),
-            1,
-        )
-        .replace("$line[2]", "$line[1]")
-        .replacen(&describe, &format!("{describe}\n    _files"), 1)
-}
-
-/// The same; also accepts an option whose value is being typed.
-fn fish(script: &str, verbs: &str) -> String {
-    script.replacen("    or return\n", "    or return 0\n", 1).replacen(
-        "    contains -- $cmd[1] $argv\n",
-        &format!("    contains -- $cmd[1] {verbs}\n    or set cmd run\n    contains -- $cmd[1] $argv\n"),
-        1,
-    )
 }

@@ -1,7 +1,9 @@
 //! `doctor`: what this machine has for running recipes, what is missing, and the fix for each problem.
 //!
-//! Reports only what it has tried: it starts known programs with `--version` and writes files. It does not try logins,
-//! and never starts a program that a configuration names.
+//! Reports only what it has tried: it starts known programs with `--version` and writes files. Only `--agents` tries
+//! logins, and starts programs that a configuration names.
+
+mod probe;
 
 use std::{
     fs::File,
@@ -10,17 +12,18 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anstyle::{AnsiColor, Color, Style};
 use runtime::{
     agents::{AgentSettings, Program},
     machine::{
-        local::{Allowance, SettingError},
-        programs::{Presence, from_here, look_for},
+        local::{Allowance, LocalMachine, SettingError},
+        programs::{Presence, from_here, look_for, root_problem},
     },
-    os::shell_word::quote,
+    os::{clock, shell_word::quote},
+    requests::AgentChoice,
 };
 use serde_json::{Value as Json, json};
 
@@ -81,12 +84,14 @@ struct Finding {
     version: Option<String>,
     detail: Option<String>,
     fix: Option<String>,
+    /// The answer of an agent program that was asked.
+    asked: Option<probe::Probe>,
 }
 
 impl Finding {
     fn new(kind: &'static str, name: impl Into<String>, status: Status) -> Finding {
         let name = name.into();
-        Finding { name, kind, status, path: None, version: None, detail: None, fix: None }
+        Finding { name, kind, status, path: None, version: None, detail: None, fix: None, asked: None }
     }
 
     fn problem(mut self, detail: impl Into<String>, fix: impl Into<String>) -> Finding {
@@ -103,6 +108,7 @@ impl Finding {
             "version": self.version,
             "detail": self.detail,
             "fix": self.fix,
+            "asked": self.asked.as_ref().map(probe::Probe::as_json),
         })
     }
 
@@ -127,8 +133,14 @@ pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out
         .map_or_else(|| environment.machine.cwd.clone(), |dir| environment.absolute(dir));
     let mut findings = vec![runner(environment), shell(), git(environment), state(args, environment)];
     findings.extend(processes());
-    match environment.machine.agents(None, Allowance::default(), &dir) {
-        Ok(settings) => findings.extend(agents(&settings, environment)),
+    match environment.machine.agents(&AgentChoice::default(), Allowance::default(), &dir) {
+        Ok(settings) => {
+            let mut found = agents(&settings, environment);
+            if args.agents {
+                ask_all(&mut found, &dir, environment);
+            }
+            findings.extend(found);
+        }
         Err(error) => findings.push(configuration(&error)),
     }
     let broken = findings.iter().any(|finding| finding.status == Status::Broken);
@@ -141,6 +153,7 @@ pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out
             findings.iter().for_each(|finding| out.result(finding.as_text().trim_end()));
             out.result(match broken {
                 true => "\nRecipes cannot run here until the problems marked ✗ are fixed.",
+                false if args.agents => "\nRecipes can run here.",
                 false => "\nRecipes can run here. Agent logins were not checked.",
             });
         }
@@ -204,7 +217,7 @@ fn agents(settings: &AgentSettings, environment: &Environment) -> Vec<Finding> {
     let mut names: Vec<String> = settings.custom.iter().map(|program| program.name.clone()).collect();
     names.extend(settings.launcher.clone());
     names.extend(Program::known_names().map(str::to_owned));
-    names.push(settings.program.clone());
+    names.extend(settings.programs.iter().cloned());
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
     thread::scope(|scope| {
@@ -214,8 +227,35 @@ fn agents(settings: &AgentSettings, environment: &Environment) -> Vec<Finding> {
     })
 }
 
+/// Asks every installed program for one word, all at once.
+fn ask_all(findings: &mut [Finding], dir: &Path, environment: &Environment) {
+    let machine = LocalMachine { cwd: dir.to_owned(), ..environment.machine.clone() };
+    thread::scope(|scope| {
+        for finding in findings.iter_mut().filter(|finding| finding.status == Status::Ok) {
+            let machine = &machine;
+            scope.spawn(move || {
+                let asked = probe::ask(&finding.name, machine);
+                match &asked.error {
+                    None => finding.detail = Some(join(finding.detail.take(), &asked.in_words())),
+                    Some(error) => {
+                        finding.status = Status::Unusable;
+                        let fix = "log in, or choose another one with `--agent-binary NAME`";
+                        finding.fix = Some(fix.to_owned());
+                        finding.detail = Some(format!("does not answer: {}", error.trim()));
+                    }
+                }
+                finding.asked = Some(asked);
+            });
+        }
+    });
+}
+
+fn join(detail: Option<String>, more: &str) -> String {
+    detail.map_or_else(|| more.to_owned(), |detail| format!("{detail}; {more}"))
+}
+
 fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Finding {
-    let is_default = name == settings.program;
+    let is_default = name == settings.program();
     let binary = match Program::named(name, &settings.custom) {
         Some(program) if !name.contains('/') => program.binary().to_owned(),
         _ => name.to_owned(),
@@ -236,9 +276,13 @@ fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Fin
         }
     };
     if is_default {
-        let default = "default agent";
-        finding.detail =
-            Some(finding.detail.map_or(default.to_owned(), |detail| format!("{detail}; {default}")));
+        finding.detail = Some(join(finding.detail, "default agent"));
+    }
+    let refusal = root_problem(&[name.to_owned()], settings, &environment.machine.bare());
+    if let Some((problem, fix)) = refusal.filter(|_| finding.status == Status::Ok) {
+        finding.status = Status::Unusable;
+        finding.detail = Some(problem.text);
+        finding.fix = Some(fix);
     }
     finding
 }
@@ -317,7 +361,7 @@ fn run(path: &Path, output: &File) -> io::Result<Option<ExitStatus>> {
     command.arg("--version").stdin(Stdio::null()).process_group(0);
     command.stdout(output.try_clone()?).stderr(output.try_clone()?);
     let mut child = command.spawn()?;
-    let began = Instant::now();
+    let began = clock::instant();
     while began.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));

@@ -9,8 +9,12 @@ mod text;
 
 use std::collections::HashSet;
 
-use recipe::plan::{Plan, Step, StepKind, Target, Unit, UnitId};
-use runtime::store::secrets::Mask;
+use recipe::{
+    graph::{self as step_graph, Edge, needs::waves},
+    plan::{Loop, Plan, Step, StepKind, Target, Unit, UnitId, ValueTemplate},
+    syntax::When,
+};
+use runtime::{requests::AgentChoice, store::secrets::Mask};
 use serde_json::Value as Json;
 
 use crate::{
@@ -22,7 +26,7 @@ use crate::{
     exit::Exit,
     load_recipe,
     out::Out,
-    report::{diagnostics, failure::Failure, result},
+    report::{diagnostics, failure::Failure, step_list},
 };
 
 /// Explains a recipe.
@@ -37,6 +41,8 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
         }
     })?;
     let checked = load_recipe::examine(&library, loaded, &inputs, args.tags.all(), &args.strictness);
+    let choice = AgentChoice { agent_binary: args.agent_binary.clone(), permissions: args.permissions };
+    let checked = load_recipe::fitted(checked, &choice, &args.places, environment);
     load_recipe::report(&checked, environment, out);
     let plan = match load_recipe::accept(checked) {
         Ok(plan) => plan,
@@ -84,7 +90,7 @@ impl Length {
     /// The length for a plan of this size.
     fn of(plan: &Plan) -> Length {
         let steps: usize = plan.units.iter().map(|unit| unit.steps.len()).sum();
-        if steps > result::LONG { Length::Short } else { Length::Full }
+        if steps > step_list::LONG { Length::Short } else { Length::Full }
     }
 }
 
@@ -105,6 +111,23 @@ enum Nested<'a> {
 }
 
 impl<'a> Expansion<'a> {
+    /// The edges of a recipe. In a graph, those through values of sub-recipes decide about the order.
+    fn edges(&self, unit: &Unit) -> Vec<Edge> {
+        if unit.is_graph { step_graph::edges_in(self.plan, unit) } else { step_graph::edges(unit) }
+    }
+
+    /// The ids of the steps of a graph, wave by wave: the needs of a step are in earlier waves. None in a sequence.
+    fn waves(&self, unit: &'a Unit) -> Vec<Vec<&'a str>> {
+        let mut found: Vec<Vec<&str>> = Vec::new();
+        if unit.is_graph {
+            for (step, wave) in unit.steps.iter().zip(waves(unit, &self.edges(unit))) {
+                found.resize_with(found.len().max(wave), Vec::new);
+                found[wave - 1].push(&step.id);
+            }
+        }
+        found
+    }
+
     fn new(plan: &'a Plan) -> Expansion<'a> {
         Expansion { plan, shown: HashSet::from([plan.root]) }
     }
@@ -117,6 +140,15 @@ impl<'a> Expansion<'a> {
             Target::Known { unit, .. } => Nested::Again(self.plan.unit(*unit)),
             Target::Dynamic { name, .. } => Nested::Later(name.text()),
         })
+    }
+}
+
+/// When a step runs, unless it is an ordinary one.
+fn when(step: &Step) -> Option<&'static str> {
+    match step.when {
+        When::Ok => None,
+        When::Failed => Some("only after a failure"),
+        When::Always => Some("also after a failure"),
     }
 }
 
@@ -152,7 +184,7 @@ fn condition_names(step: &Step) -> Vec<String> {
 }
 
 /// The secrets in recipes.
-fn secrets(plan: &Plan) -> Mask {
+pub(crate) fn secrets(plan: &Plan) -> Mask {
     let mut mask = Mask::default();
     plan.units.iter().for_each(|unit| mask.learn_unit(unit));
     for unit in &plan.units {
@@ -170,5 +202,31 @@ fn hide(description: &mut Json, mask: &Mask) {
         Json::Array(items) => items.iter_mut().for_each(|item| hide(item, mask)),
         Json::Object(members) => members.values_mut().for_each(|member| hide(member, mask)),
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
+/// How a step runs several times, in words.
+fn loop_words(step: &Step) -> Option<String> {
+    Some(match step.looped.as_ref()? {
+        Loop::Each(each) => {
+            let parallel = match each.max_parallel {
+                1 => String::new(),
+                most => format!(", {most} at the same time"),
+            };
+            format!("for each {} of {}{parallel}", each.item, list_words(&each.list))
+        }
+        Loop::Repeat(repeat) => match &repeat.until {
+            Some(until) => format!("at most {} times, until {}", repeat.max, until.text().trim()),
+            None => format!("{} times", repeat.max),
+        },
+    })
+}
+
+/// A list as it is written; a list that is written out by the number of its items.
+fn list_words(list: &ValueTemplate) -> String {
+    match list {
+        ValueTemplate::Text(template) => template.text().trim().to_owned(),
+        ValueTemplate::List(items) => crate::report::words::count(items.len(), "item"),
+        ValueTemplate::Plain(_) | ValueTemplate::Map(_) => String::new(),
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     report::{
         failure::{Failure, clean},
         hints::Hints,
-        result::cost,
+        usage::cost,
     },
 };
 
@@ -123,7 +123,7 @@ fn recipe_text(recipe: &RecipeHealth, hints: &Hints) -> String {
             "  - {}{step}: {} (runs {})",
             finding.kind.replace('_', " "),
             finding.metric,
-            finding.run_ids.join(", ")
+            newest(&finding.run_ids)
         ));
         lines.push(format!("    {}", hints.advice(&finding.recommendation)));
     }

@@ -1,6 +1,6 @@
 //! `init`: a first recipe for the current project, with its real build and test commands.
 //!
-//! Never overwrites a file, and never runs anything.
+//! Never overwrites a file, and never runs anything. The schema is written beside the recipe, so that editors find it.
 
 use std::{
     fs,
@@ -10,6 +10,7 @@ use std::{
 
 use serde_json::{Value as Json, json};
 
+use super::schema;
 use crate::{
     args::{InitArgs, options::OutputFormat},
     environment::Environment,
@@ -18,13 +19,17 @@ use crate::{
     report::{failure::Failure, hints::plain},
 };
 
-/// Makes editors check the recipe against the schema next to it.
-const MODELINE: &str = "# yaml-language-server: $schema=recipe.schema.json";
+/// The file with the schema, beside the recipe.
+const SCHEMA: &str = "recipe.schema.json";
+
+/// The step for an agent; it runs only on request, because not every machine has one.
+const REVIEW: &str = "\
+Review the uncommitted changes of this project. Read the code, but change no file.
+List the three most important problems, each with its file and line.";
 
 /// A project, according to its files.
 #[derive(Debug, PartialEq, Eq)]
 struct Project {
-    /// The kind of project.
     kind: &'static str,
     /// The reason for the kind and the commands.
     reason: String,
@@ -46,19 +51,35 @@ pub(crate) fn init(args: &InitArgs, environment: &Environment, out: &mut Out) ->
     let name =
         dir.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
     write(&file, &recipe(&name, &args.file, &project))?;
+    let schema = write_schema(&file)?;
     let run = run_command(args);
     match args.format.output_format {
-        OutputFormat::Json => out.json(&as_json(&file, &project, &run)),
+        OutputFormat::Json => {
+            let mut made = as_json(&file, &project, &run);
+            made["schema"] = json!(file.with_file_name(SCHEMA).to_string_lossy());
+            out.json(&made);
+        }
         OutputFormat::Text => {
             let steps: Vec<String> =
                 project.steps.iter().map(|(id, command)| format!("  {id:<8} {command}\n")).collect();
             let shown = args.file.display();
-            out.result(&format!("{shown}: {}\n{}Run it:  {run}", project.reason, steps.concat()));
-            let schema = plain("schema > recipe.schema.json");
-            out.result(&format!("For completion in editors, beside the recipe:  {schema}"));
+            let agent = "  review   asks an agent, with --set with_agent=yes\n";
+            out.result(&format!("{shown}: {}\n{}{agent}Run it:  {run}", project.reason, steps.concat()));
+            out.result(&schema);
         }
     }
     Ok(Exit::Success)
+}
+
+/// Writes the schema beside the recipe, unless there is one. Returns what to say about it.
+fn write_schema(recipe: &Path) -> Result<String, Failure> {
+    let file = recipe.with_file_name(SCHEMA);
+    if file.exists() {
+        let again = plain(&format!("schema > {SCHEMA}"));
+        return Ok(format!("Editors use the {SCHEMA} that is here already. To write it again:  {again}"));
+    }
+    write(&file, &schema::text())?;
+    Ok(format!("Editors complete and check the recipe with {SCHEMA} beside it."))
 }
 
 fn run_command(args: &InitArgs) -> String {
@@ -85,6 +106,7 @@ fn as_json(file: &Path, project: &Project, run: &str) -> Json {
         "project": project.kind,
         "reason": project.reason,
         "steps": steps,
+        "agent_step": { "id": "review", "prompt": REVIEW },
         "run_command": run,
     })
 }
@@ -106,10 +128,11 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
 
 fn recipe(name: &str, file: &Path, project: &Project) -> String {
     let quoted = |text: &str| Json::from(text).to_string();
+    let run = plain(&file.display().to_string().replace(char::is_control, "?"));
     let mut text = format!(
-        "{MODELINE}\n# {}\n#\n#   {}\nname: {}\nversion: \"1.0\"\ndescription: {}\nsteps:\n",
+        "# yaml-language-server: $schema={SCHEMA}\n# {}\n#\n#   {run}\n#   {run} --set with_agent=yes\n\
+         name: {}\nversion: \"1.0\"\ndescription: {}\nshell: strict\ncontext:\n  with_agent: \"no\"\nsteps:\n",
         project.reason,
-        plain(&file.display().to_string().replace(char::is_control, "?")),
         quoted(name),
         quoted(&match project.kind {
             "unknown" => "First recipe of this project".to_owned(),
@@ -117,9 +140,17 @@ fn recipe(name: &str, file: &Path, project: &Project) -> String {
         }),
     );
     for (id, command) in &project.steps {
-        text.push_str(&format!("  - id: {id}\n    command: {}\n", quoted(command)));
+        text.push_str(&format!("  - id: {id}\n    command: |\n{}\n", block(command)));
     }
+    text.push_str("  # an agent such as claude does this step, if asked with `--set with_agent=yes`\n");
+    text.push_str("  - id: review\n    condition: with_agent == 'yes'\n    prompt: |\n");
+    text.push_str(&block(REVIEW));
     text
+}
+
+/// The lines of a block.
+fn block(text: &str) -> String {
+    text.lines().map(|line| format!("      {line}\n")).collect()
 }
 
 /// The project in a directory; the most specific kind wins.

@@ -3,16 +3,21 @@
 //! Never hides a broken file: it is shown with its problem.
 
 use anstyle::{AnsiColor, Style};
-use runtime::machine::discovery::{FoundRecipe, Library};
+use recipe::check::{Given, check};
+use runtime::{
+    machine::discovery::{FoundRecipe, Library},
+    report::inputs::InputReport,
+};
 use serde_json::{Value as Json, json};
 
 use crate::{
     args::{ListArgs, options::OutputFormat},
+    commands::explain,
     environment::Environment,
     exit::Exit,
     load_recipe,
     out::Out,
-    report::failure::clean,
+    report::{failure::clean, inputs},
 };
 
 const BOLD: Style = Style::new().bold();
@@ -21,18 +26,31 @@ const YELLOW: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor:
 
 /// The hint about where a user's own recipes go.
 const YOURS: &str = "\
-Your own recipes: put them into `.claude/recipes` of a project, or into a directory that you
-name with `-R DIR`; a file is also run by its path, wherever it is.";
+Your own recipes: put them into `recipes` in your project, or into a directory that you
+name with `-R DIR`; `NAME` also runs `./NAME.yaml`, and a file is run by its path.";
 
 /// Lists all recipes.
 pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) -> Exit {
     let library = load_recipe::library(&args.places, environment);
     let found = library.list();
     match args.format.output_format {
-        OutputFormat::Json => out.json(&found.iter().map(as_json).collect::<Vec<_>>()),
+        OutputFormat::Json => {
+            let recipe = |recipe| match args.inputs {
+                true => with_inputs(as_json(recipe), &library, recipe),
+                false => as_json(recipe),
+            };
+            out.json(&found.iter().map(recipe).collect::<Vec<_>>());
+        }
         OutputFormat::Text => {
-            found.iter().for_each(|recipe| out.result(&as_text(recipe, environment.width)));
-            out.notice(&match found.iter().all(|recipe| recipe.path.starts_with("built-in:")) {
+            for recipe in &found {
+                let mut text = as_text(recipe, environment.width);
+                let inputs = args.inputs.then(|| inputs_of(&library, recipe)).flatten();
+                for input in inputs.iter().flatten() {
+                    text.push_str(&format!("    {}\n", inputs::line(input)));
+                }
+                out.result(&text);
+            }
+            out.notice(&match found.iter().all(|recipe| recipe.is_built_in) {
                 true => nothing_else(&library),
                 false => YOURS.to_owned(),
             });
@@ -41,12 +59,25 @@ pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) ->
     Exit::Success
 }
 
+/// The inputs of a recipe; `None` if the recipe is invalid.
+fn inputs_of(library: &Library, found: &FoundRecipe) -> Option<Vec<InputReport>> {
+    let loaded = library.load_listed(found).ok()?;
+    let plan = check(loaded, library, &Given::default()).plan?;
+    Some(runtime::report::inputs::inputs(plan.root(), &explain::secrets(&plan)))
+}
+
+fn with_inputs(mut recipe: Json, library: &Library, found: &FoundRecipe) -> Json {
+    recipe["inputs"] = json!(inputs_of(library, found));
+    recipe
+}
+
 fn as_json(found: &FoundRecipe) -> Json {
     json!({
         "name": found.name,
         "version": found.version,
         "description": found.description,
         "path": found.path,
+        "built_in": found.is_built_in,
         "shadowed_by": found.shadowed_by,
         "problem": found.problem,
     })

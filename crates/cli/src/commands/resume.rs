@@ -7,19 +7,16 @@ mod same_flags;
 use runtime::{
     os::shell_word::quote,
     repair::AcceptError,
-    report::RunResult,
     requests::{PlannedResume, RequestError, ResumeRequest},
     runs::{Interrupted, OpenError, ResumeError, RunError},
     store::{folder::RunFolder, journal::JournalError},
 };
 use serde_json::json;
 
-use super::stored_runs::{find, runs_at};
+use super::stored_runs::{find_or_last, runs_at};
 use crate::{
     args::{options::OutputFormat, stored::ResumeArgs},
-    commands::run::{
-        broken, refusal, report_missing, report_refused, request_failed, snippet, with_evidence,
-    },
+    commands::run::{Concluding, broken, conclude, refusal, report_missing, report_refused, request_failed},
     environment::Environment,
     exit::Exit,
     host::{self, StoredRuns},
@@ -29,8 +26,7 @@ use crate::{
         failure::Failure,
         hints::{option, plain},
         json::ResultJson,
-        result::{self, ResultView},
-        terminal_listener::{Shown, TerminalListener, detail},
+        terminal_listener::{Shown, TerminalListener},
     },
 };
 use question::ask;
@@ -38,17 +34,33 @@ use same_flags::AskedResume;
 
 /// Continues a run where it stopped.
 pub(crate) fn resume(args: &ResumeArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
-    let (result, name) = match stored(args, environment) {
-        Ok((runs, folder, name)) => (resume_run(args, &runs, &folder, environment, out), name),
+    let (result, name) = match stored(args, environment, out) {
+        Ok((runs, folder, name)) => {
+            let command = ResumeCommand { args, runs: &runs, folder: &folder, environment };
+            (resume_run(command, out), name)
+        }
         Err(failure) => (Err(failure), String::new()),
     };
     result.or_else(|failure| Ok(report_missing(&failure, &name, args.format.output_format, out)))
 }
 
+/// A `resume` of a stored run.
+#[derive(Clone, Copy)]
+struct ResumeCommand<'a> {
+    args: &'a ResumeArgs,
+    runs: &'a StoredRuns,
+    folder: &'a RunFolder,
+    environment: &'a Environment,
+}
+
 /// The stored runs, the folder of the requested one and the name of its recipe.
-fn stored(args: &ResumeArgs, environment: &Environment) -> Result<(StoredRuns, RunFolder, String), Failure> {
+fn stored(
+    args: &ResumeArgs,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<(StoredRuns, RunFolder, String), Failure> {
     let runs = runs_at(args.options.state_dir.as_deref(), environment)?;
-    let folder = find(&runs, &args.run)?;
+    let folder = find_or_last(&runs, args.run.as_deref(), out)?;
     let header = folder.header().map_err(|error| Failure::new(Exit::Broken, error.to_string()))?;
     let knowledge =
         environment.machine.knowledge(&header.working_dir).map_err(|error| host::unusable(&error))?;
@@ -79,13 +91,8 @@ fn request(args: &ResumeArgs, run: String, environment: &Environment) -> Result<
     })
 }
 
-fn resume_run(
-    args: &ResumeArgs,
-    runs: &StoredRuns,
-    folder: &RunFolder,
-    environment: &Environment,
-    out: &mut Out,
-) -> Result<Exit, Failure> {
+fn resume_run(command: ResumeCommand<'_>, out: &mut Out) -> Result<Exit, Failure> {
+    let ResumeCommand { args, runs, folder, environment } = command;
     let format = args.format.output_format;
     let mut request = request(args, folder.id(), environment)?;
     let asked = || same_flags::asked(args, runs, folder, environment);
@@ -97,7 +104,7 @@ fn resume_run(
         let mut listener = TerminalListener::new(&args.options, format, environment, out);
         let planned = match runs.plan_resume(&request, &environment.machine, &mut listener) {
             Ok(planned) => planned,
-            Err(error) => return refused(error, args, runs, folder, environment, out),
+            Err(error) => return refused(error, command, out),
         };
         if looks_only {
             planned::show(&asked(), planned, format, out);
@@ -109,11 +116,15 @@ fn resume_run(
         };
     }
     let shown = if asks { Shown::Nothing } else { Shown::All };
-    let mut listener =
-        TerminalListener::new(&args.options, format, environment, out).showing(shown, &runs.hints);
+    let mut listener = TerminalListener::new(&args.options, format, environment, out)
+        .showing(shown, &runs.hints)
+        .asking(runs, Some(folder.id()));
     match runs.resume(&request, &environment.machine, &mut listener) {
-        Ok(result) => Ok(show(args, runs, result, environment, out)),
-        Err(error) => refused(error, args, runs, folder, environment, out),
+        Ok(result) => {
+            let request = Concluding { options: &args.options, format, environment };
+            Ok(conclude(runs, result, &request, out))
+        }
+        Err(error) => refused(error, command, out),
     }
 }
 
@@ -141,36 +152,9 @@ fn declined(asked: &AskedResume<'_>, format: OutputFormat, out: &mut Out) -> Res
         .fact("run_id", run.as_str()))
 }
 
-/// Shows the result of a run that was resumed.
-fn show(
-    args: &ResumeArgs,
-    runs: &StoredRuns,
-    result: RunResult,
-    environment: &Environment,
-    out: &mut Out,
-) -> Exit {
-    let format = args.format.output_format;
-    let result = with_evidence(runs, result, format);
-    let look = ResultView {
-        format,
-        detail: detail(&args.options, environment),
-        snippet: snippet(environment),
-        hints: &runs.hints,
-    };
-    let exit = result::show(&result, &look, out);
-    result::offer_to_keep(runs, &result, out);
-    exit
-}
-
 /// Shows why a run does not continue.
-fn refused(
-    error: RequestError,
-    args: &ResumeArgs,
-    runs: &StoredRuns,
-    folder: &RunFolder,
-    environment: &Environment,
-    out: &mut Out,
-) -> Result<Exit, Failure> {
+fn refused(error: RequestError, command: ResumeCommand<'_>, out: &mut Out) -> Result<Exit, Failure> {
+    let ResumeCommand { args, runs, folder, environment } = command;
     let format = args.format.output_format;
     let asked = || same_flags::asked(args, runs, folder, environment);
     match error {
@@ -194,7 +178,9 @@ fn refused(
         RequestError::Accept(AcceptError::Folder(error)) => {
             Err(Failure::new(Exit::Broken, error.to_string()))
         }
-        RequestError::Accept(error) => Err(Failure::new(Exit::Conflict, error.to_string())),
+        RequestError::Accept(error) => {
+            Err(Failure::new(Exit::Conflict, error.to_string()).without_obstacle())
+        }
         RequestError::OtherDirectory { .. } | RequestError::OtherRecipe { .. } => {
             Err(misplaced(&error, runs))
         }

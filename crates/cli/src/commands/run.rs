@@ -7,23 +7,30 @@ use std::path::{Path, PathBuf};
 use runtime::{
     report::RunResult,
     requests::{RequestError, RunRequest},
-    runs::Runs,
 };
 
 pub(crate) use failing::{broken, refusal, report_missing, report_refused, request_failed};
 use failing::{report_failure, stored_result};
 
 use crate::{
-    args::{ExplainArgs, RunArgs, ValidateArgs, options::OutputFormat, stored::ResumeArgs},
+    args::{
+        ExplainArgs, RunArgs, ValidateArgs,
+        options::{OutputFormat, RunOptions},
+        stored::ResumeArgs,
+    },
     commands::{explain, resume, validate},
     environment::Environment,
     exit::Exit,
-    host, load_recipe,
+    host::{self, StoredRuns},
+    load_recipe,
     out::Out,
     report::{
         failure::Failure,
-        result::{self, ResultView, Snippet},
+        failure_block::{FailureView, ReportLength, Snippet},
+        github::Workflow,
+        result::{self, ResultView},
         terminal_listener::{Shown, TerminalListener, detail},
+        wrap::UNLIMITED,
     },
 };
 
@@ -51,23 +58,15 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
         Ok(runs) => runs.believing(environment.machine.knowledge(&request.working_dir).unwrap_or_default()),
         Err(failure) => return Ok(report_missing(&failure, &asked, format, out)),
     };
-    let shown = if args.options.quiet { Shown::Machine } else { Shown::All };
-    let mut listener =
-        TerminalListener::new(&args.options, format, environment, out).showing(shown, &runs.hints);
+    let mut listener = TerminalListener::new(&args.options, format, environment, out)
+        .showing(Shown::All, &runs.hints)
+        .asking(&runs, None);
     let result = runs.run(&request, &environment.machine, &mut listener);
     let recipe = listener.recipe.take();
     let failure = match result {
         Ok(result) => {
-            let result = with_evidence(&runs, result, format);
-            let look = ResultView {
-                format,
-                detail: detail(&args.options, environment),
-                snippet: snippet(environment),
-                hints: &runs.hints,
-            };
-            let exit = result::show(&result, &look, out);
-            result::offer_to_keep(&runs, &result, out);
-            return Ok(exit);
+            let request = Concluding { options: &args.options, format, environment };
+            return Ok(conclude(&runs, result, &request, out));
         }
         Err(RequestError::Invalid { checked, .. }) => {
             load_recipe::report(&checked, environment, out);
@@ -93,12 +92,45 @@ fn request(args: &RunArgs, asked: &str, environment: &Environment) -> Result<Run
     })
 }
 
-/// Adds the evidence to a result in JSON.
-pub(crate) fn with_evidence(runs: &Runs, mut result: RunResult, format: OutputFormat) -> RunResult {
+/// The command line whose result is shown.
+pub(crate) struct Concluding<'a> {
+    pub(crate) options: &'a RunOptions,
+    pub(crate) format: OutputFormat,
+    pub(crate) environment: &'a Environment,
+}
+
+/// Shows the result of a run and returns the exit code.
+pub(crate) fn conclude(
+    runs: &StoredRuns,
+    mut result: RunResult,
+    request: &Concluding<'_>,
+    out: &mut Out,
+) -> Exit {
+    let Concluding { options, format, environment } = *request;
     if let (OutputFormat::Json, Some(run)) = (format, &result.run_id) {
         result.evidence = runs.evidence(run);
     }
-    result
+    let view = ResultView {
+        format,
+        detail: detail(options, environment),
+        width: match environment.stdout_is_terminal {
+            true => environment.width,
+            false => UNLIMITED,
+        },
+        failure: FailureView {
+            width: environment.wrap_width(environment.stderr_is_terminal).unwrap_or(UNLIMITED),
+            length: if options.verbose { ReportLength::Full } else { ReportLength::Short },
+            snippet: snippet(environment),
+            hints: &runs.hints,
+            agents: environment.machine.described_agents(&environment.machine.cwd),
+            keep: result::keeping(runs, &result),
+        },
+    };
+    let exit = result::show(&result, &view, out);
+    if let Some(workflow) = Workflow::around(environment) {
+        result::tell_workflow(&workflow, &result, runs, &view.failure, out);
+    }
+    exit
 }
 
 /// The working directory of a recipe.
@@ -132,7 +164,7 @@ fn validate_args(args: RunArgs, asked: String) -> ValidateArgs {
 fn resume_args(args: RunArgs, asked: String) -> ResumeArgs {
     ResumeArgs {
         accept_repair: false,
-        run: args.previous_run_id.unwrap_or_default(),
+        run: args.previous_run_id,
         recipe: Some(asked.into()),
         plan: false,
         from: args.start_from,
@@ -162,6 +194,7 @@ fn explain_args(args: RunArgs, asked: String) -> ExplainArgs {
         tags: args.tags,
         strictness: args.strictness,
         agent_binary: args.options.agent_binary,
+        permissions: args.options.permissions,
         format: args.format,
     }
 }

@@ -9,3 +9,8 @@ pub(crate) fn print(out: &mut Out) -> Exit {
     out.json(&recipe::syntax::schema());
     Exit::Success
 }
+
+/// The schema as the text of a file.
+pub(crate) fn text() -> String {
+    format!("{:#}\n", recipe::syntax::schema())
+}

@@ -1,15 +1,15 @@
 //! `show`: one run with all details for users.
 
-use engine::{RunStatus, run::origin::Origin};
+use engine::RunStatus;
 use jiff::Timestamp;
 use runtime::{
-    report::{RunResult, evidence::Process},
+    report::{RunResult, StepResult, evidence::Process},
     runs::OpenedRun,
 };
 
 use super::{
     run::snippet,
-    stored_runs::{find, runs_at, unreadable},
+    stored_runs::{find_or_last, runs_at, unreadable},
 };
 use crate::{
     args::{options::OutputFormat, stored::ShowArgs},
@@ -17,17 +17,21 @@ use crate::{
     exit::Exit,
     report::{
         failure::Failure,
-        table::{ago, local, painted},
+        table::{ago, local, origin_words, painted},
     },
 };
 use crate::{
     out::Out,
     report::{
         failure::clean,
+        failure_block::{FailureView, ReportLength, failure},
         hints::Hints,
         json::ResultJson,
-        result::{Snippet, agents, failure, fixed, steps},
+        repairs::fixed,
+        step_list::all_steps,
+        usage::agents,
         words::{count, duration, shortened},
+        wrap::UNLIMITED,
     },
 };
 
@@ -36,37 +40,52 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
     let format = args.format.output_format;
     let (shown, hints) = runs_at(args.state.state_dir.as_deref(), environment)
         .and_then(|runs| {
-            let folder = find(&runs, &args.run)?;
+            let folder = find_or_last(&runs, args.run.as_deref(), out)?;
             let shown = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
             Ok((shown, runs.hints))
         })
         .map_err(|failure| failure.announce(format, out))?;
     out.hide(&shown.mask);
-    let result = if args.evidence { shown.result_with_processes() } else { shown.result() };
+    let mut result = if args.evidence { shown.result_with_processes() } else { shown.result() };
+    shown.add_prompts(&mut result);
     match format {
         OutputFormat::Json => out.json(&ResultJson(&result, &hints)),
-        OutputFormat::Text => write(&shown, &result, &snippet(environment), &hints, out),
+        OutputFormat::Text => {
+            let view = FailureView {
+                width: environment.wrap_width(environment.stdout_is_terminal).unwrap_or(UNLIMITED),
+                length: ReportLength::Short,
+                snippet: snippet(environment),
+                hints: &hints,
+                agents: environment.machine.described_agents(&shown.header.working_dir),
+                keep: None,
+            };
+            write(&shown, &result, &view, out);
+        }
     }
     Ok(Exit::Success)
 }
 
 /// Writes a run to stdout.
-fn write(shown: &OpenedRun, result: &RunResult, snippet: &Snippet, hints: &Hints, out: &mut Out) {
+fn write(shown: &OpenedRun, result: &RunResult, view: &FailureView<'_>, out: &mut Out) {
+    let hints = view.hints;
     // colours are added after control characters of foreign text were removed
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
     let mut lines = facts(shown, result);
     lines.extend(fixed(result).iter().map(|line| format!("  {line}")));
     lines.push("steps".to_owned());
-    lines.extend(steps(result));
+    lines.extend(all_steps(result));
     lines.extend(notes(result, hints));
     lines.extend(processes(result));
+    if result.evidence.as_ref().is_some_and(|evidence| evidence.spawned.is_some()) {
+        lines.extend(prompts(&result.step_results));
+    }
     if !result.output.is_empty() {
         lines.push("output".to_owned());
         lines.extend(result.output.lines().map(|line| format!("  {line}")));
     }
     out.result(&clean(&lines.join("\n")));
-    match failure(result, snippet, hints) {
-        Some(text) => out.result(&clean(&format!("\n{}", text.trim_end()))),
+    match failure(result, view) {
+        Some(text) => out.result(&format!("\n{}", text.trim_end())),
         None => out.result(&next(result, hints)),
     }
 }
@@ -81,10 +100,10 @@ fn facts(shown: &OpenedRun, result: &RunResult) -> Vec<String> {
         ("directory", header.working_dir.display().to_string()),
     ];
     if let Some(origin) = &result.origin {
-        facts.push(("requested", requested(origin)));
+        facts.push(("requested", origin_words(origin)));
     }
     if let Some(origin) = &result.cancelled_by {
-        facts.push(("cancelled", requested(origin)));
+        facts.push(("cancelled", origin_words(origin)));
     }
     if result.resumes > 0 {
         facts.push(("resumed", count(result.resumes as usize, "time")));
@@ -135,17 +154,18 @@ fn processes(result: &RunResult) -> Vec<String> {
     std::iter::once("processes".to_owned()).chain(spawned.iter().flat_map(line)).collect()
 }
 
-fn when(at: Timestamp, now: Timestamp) -> String {
-    format!("{} ({})", local(at), ago(at, now))
+/// The last prompt of every agent step, as it was sent.
+fn prompts(steps: &[StepResult]) -> Vec<String> {
+    let own = |step: &StepResult| -> Vec<String> {
+        let lines = step.prompt.iter().flat_map(|prompt| prompt.lines()).map(|line| format!("  {line}"));
+        let heading = step.prompt.as_ref().map(|_| format!("prompt of {}", step.path));
+        heading.into_iter().chain(lines).chain(prompts(&step.steps)).collect()
+    };
+    steps.iter().flat_map(own).collect()
 }
 
-/// Where the request for a run came from.
-fn requested(origin: &Origin) -> String {
-    let surface = origin.surface.as_str();
-    match &origin.actor {
-        Some(actor) => format!("by {actor} ({surface})"),
-        None => surface.to_owned(),
-    }
+fn when(at: Timestamp, now: Timestamp) -> String {
+    format!("{} ({})", local(at), ago(at, now))
 }
 
 fn so_far(status: RunStatus) -> &'static str {

@@ -11,7 +11,11 @@ use crate::{
     environment::Environment,
     exit::Exit,
     host::{self, StoredRuns},
-    report::{failure::Failure, hints::start_command},
+    out::Out,
+    report::{
+        failure::{Failure, clean},
+        hints::{plain, start_command},
+    },
 };
 
 /// The stored runs. A missing directory means no runs yet; an unreadable one is an error.
@@ -31,6 +35,24 @@ pub(crate) fn runs_at(state_dir: Option<&Path>, environment: &Environment) -> Re
 /// The requested run.
 pub(crate) fn find(runs: &StoredRuns, asked: &str) -> Result<RunFolder, Failure> {
     runs.find(asked).map_err(|error| not_found(&error, runs))
+}
+
+/// The requested run, or the newest one if none was named; then its id is shown.
+pub(crate) fn find_or_last(
+    runs: &StoredRuns,
+    asked: Option<&str>,
+    out: &mut Out,
+) -> Result<RunFolder, Failure> {
+    let Some(asked) = asked else {
+        let folder = runs.find("last").map_err(|_| {
+            Failure::new(Exit::NotFound, "there are no runs yet")
+                .hint(format!("`{}` starts one", plain("RECIPE")))
+        })?;
+        let recipe = folder.header().map(|header| format!(" of `{}`", clean(&header.recipe_name)));
+        out.notice(&format!("last run{}: {}", recipe.unwrap_or_default(), folder.id()));
+        return Ok(folder);
+    };
+    find(runs, asked)
 }
 
 /// Why a run cannot be found.

@@ -11,6 +11,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use runtime::os::environment::GIT_PLACES;
 use serde_json::json;
 
 use crate::{
@@ -153,7 +154,7 @@ fn git(dir: &Path) -> Command {
     command.current_dir(dir).stdin(Stdio::null());
     // never asks a question, and never uses a repository around the current directory
     command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"] {
+    for name in GIT_PLACES {
         command.env_remove(name);
     }
     command

@@ -3,7 +3,10 @@
 //! Never runs anything.
 
 use recipe::{check::Checked, plan::Plan};
-use runtime::{machine::discovery::Library, requests::Inputs};
+use runtime::{
+    machine::discovery::Library,
+    requests::{AgentChoice, Inputs},
+};
 use serde::Serialize;
 
 use crate::{
@@ -39,7 +42,9 @@ pub(crate) fn validate(
     let mut verdict = Verdict { valid: true, diagnostics: Vec::new() };
     let mut exit = Exit::Success;
     for asked in &args.recipes {
-        let one = match examine(args, &library, asked, &inputs) {
+        let fitted =
+            |checked| load_recipe::fitted(checked, &AgentChoice::default(), &args.places, environment);
+        let one = match examine(args, &library, asked, &inputs).map(fitted) {
             Ok(checked) => judge(&checked, args, environment, out, &mut verdict),
             Err(failure) => miss(&failure, out, &mut verdict),
         };

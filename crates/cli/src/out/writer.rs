@@ -22,9 +22,7 @@ const AGAIN: Duration = Duration::from_millis(5);
 /// One of the two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
 }
 
@@ -47,7 +45,6 @@ pub(super) struct Writer {
 enum Hand {
     /// No thread was started yet.
     Idle,
-    /// A thread.
     Thread,
     /// The caller itself: no thread could be started.
     Own,

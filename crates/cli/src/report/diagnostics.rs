@@ -63,6 +63,7 @@ fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
+        Severity::Note => "note",
     }
 }
 
@@ -113,7 +114,7 @@ fn fold(diagnostics: &[Diagnostic]) -> Vec<Fact<'_>> {
     let mut known = HashMap::new();
     for diagnostic in diagnostics {
         let Diagnostic { code, message, label, help, .. } = diagnostic;
-        let foldable = diagnostic.place.filter(|_| diagnostic.severity == Severity::Warning);
+        let foldable = diagnostic.place.filter(|_| diagnostic.severity != Severity::Error);
         let first = foldable.map(|_| *known.entry((code, message, label, help)).or_insert(facts.len()));
         match (foldable, first.and_then(|first| facts.get_mut(first))) {
             (Some(place), Some(fact)) => fact.also.push(place),
@@ -148,6 +149,7 @@ fn render(fact: &Fact<'_>, sources: &Sources, lines: &mut LineStarts<'_>, render
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(clean(&diagnostic.message)).id(diagnostic.code.as_str());
     let mut elements: Vec<Element<'_>> = Vec::new();
@@ -189,8 +191,8 @@ fn excerpt<'a>(
 
 /// `2 errors, 1 warning in build.yaml`.
 pub(crate) fn summary(diagnostics: &[Diagnostic], sources: &Sources) -> String {
-    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-    let counts = [(errors, "error"), (diagnostics.len() - errors, "warning")];
+    let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|one| (count(one), word(one)));
     let counts: Vec<String> = counts
         .into_iter()
         .filter(|(count, _)| *count > 0)

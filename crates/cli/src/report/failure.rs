@@ -10,7 +10,6 @@ use crate::{args::options::OutputFormat, exit::Exit, out::Out};
 /// A command that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The exit code.
     pub(crate) exit: Exit,
     /// What happened, and why.
     pub(crate) message: String,
@@ -18,12 +17,22 @@ pub(crate) struct Failure {
     pub(crate) hints: Vec<String>,
     /// Additional facts for programs.
     pub(crate) facts: Vec<(&'static str, String)>,
+    /// What is in the way.
+    pub(crate) obstacle: Option<Obstacle>,
 }
 
 impl Failure {
     /// A failure without hints.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure { exit, message: message.into(), hints: Vec::new(), facts: Vec::new() }
+        let obstacle = (exit == Exit::Conflict).then_some(Obstacle::AlreadyRunning);
+        Failure { exit, message: message.into(), hints: Vec::new(), facts: Vec::new(), obstacle }
+    }
+
+    /// No other process is in the way.
+    #[must_use]
+    pub(crate) fn without_obstacle(mut self) -> Failure {
+        self.obstacle = None;
+        self
     }
 
     /// Adds a line about what to do.
@@ -50,12 +59,18 @@ impl Failure {
             for (name, value) in &self.facts {
                 json[*name] = value.as_str().into();
             }
-            if self.exit == Exit::Conflict {
-                json["diagnosis"] = serde_json::json!(already_running(error));
+            if let Some(found) = self.diagnosis() {
+                json["diagnosis"] = serde_json::json!(found);
             }
             out.json(&json);
         }
         self
+    }
+
+    /// The diagnosis of what is in the way.
+    pub(crate) fn diagnosis(&self) -> Option<Diagnosis> {
+        let detail = self.message.clone();
+        self.obstacle.map(|found| diagnose(&Facts { obstacle: Some(found), detail, ..Facts::default() }))
     }
 
     /// Writes it to stderr.
@@ -68,12 +83,6 @@ impl Failure {
         out.notice(&text);
         self.exit
     }
-}
-
-/// The diagnosis when another process holds the run or the workspace.
-pub(crate) fn already_running(message: &str) -> Diagnosis {
-    let (obstacle, detail) = (Some(Obstacle::AlreadyRunning), message.to_owned());
-    diagnose(&Facts { obstacle, detail, ..Facts::default() })
 }
 
 /// Text without control characters.

@@ -44,6 +44,13 @@ impl Hints {
     pub(crate) fn next(&self, next: &Next) -> String {
         match next {
             Next::Resume { run, how } => self.command(&format!("resume {run}{}", resume_flags(how))),
+            Next::Answer { run, step, choice, fields } => {
+                let set: String = fields
+                    .iter()
+                    .map(|field| format!(" --set {}", quote(&format!("{field}=VALUE"))))
+                    .collect();
+                self.command(&format!("answer {run} {} {}{set}", quote(step), quote(choice)))
+            }
             Next::Show { run } => self.command(&format!("show {run}")),
             Next::Logs { run, step: Some(step) } => self.step_command(&format!("logs {run}"), step),
             Next::Logs { run, step: None } => self.command(&format!("logs {run}")),
@@ -108,7 +115,7 @@ pub(crate) fn start_command(start: &StartAgain) -> String {
     words.extend(start.recipe_dirs.iter().map(|dir| format!("-R {}", quote(dir))));
     words.extend(start.context_file.iter().map(|file| format!("--context-file {}", quote(file))));
     let (missing, given): (Vec<_>, Vec<_>) =
-        start.inputs.iter().partition(|(_, value)| *value == StartValue::Missing);
+        start.inputs.iter().partition(|(_, value)| matches!(value, StartValue::Missing | StartValue::File));
     words.extend(given.into_iter().map(input));
     words.extend(start.options.iter().map(start_flag));
     words.extend(missing.into_iter().map(input));
@@ -122,6 +129,7 @@ fn input((name, value): &(String, StartValue)) -> String {
         (StartValue::Secret, Some(variable)) => {
             format!("--set {}\"{variable}\"", quote(&format!("{name}=")))
         }
+        (StartValue::File, _) => format!("--set-file {}", quote(&format!("{name}=FILE"))),
         (StartValue::Secret, None) | (StartValue::Missing, _) => {
             format!("--set {}", quote(&format!("{name}=VALUE")))
         }
@@ -154,6 +162,7 @@ fn start_flag(option: &StartOption) -> String {
         StartOption::ExcludeTags(tags) => with("--exclude-tags", &tags.join(",")),
         StartOption::AuditDir(dir) => with("--audit-dir", dir),
         StartOption::AgentBinary(name) => with("--agent-binary", name),
+        StartOption::Permissions(level) => with("--permissions", level),
         StartOption::StepTimeout(seconds) => format!("--step-timeout {seconds}"),
         StartOption::MaxParallel(number) => format!("--max-parallel {number}"),
         StartOption::MaxAgents(number) => format!("--max-agents {number}"),
@@ -165,6 +174,7 @@ fn start_flag(option: &StartOption) -> String {
         StartOption::BudgetMinutes(minutes) => format!("--budget-minutes {minutes}"),
         StartOption::Compat => "--compat".to_owned(),
         StartOption::NoAutoStage => "--no-auto-stage".to_owned(),
+        StartOption::NoCleanup => "--no-cleanup".to_owned(),
     }
 }
 

@@ -42,11 +42,20 @@ impl Serialize for ResultJson<'_> {
         map.serialize_entry("step_results", &result.step_results)?;
         map.serialize_entry("output", &result.output)?;
         map.serialize_entry("context", &result.context)?;
+        if result.dry_run {
+            map.serialize_entry("inputs", &result.inputs)?;
+        }
         map.serialize_entry("failure", &result.failure)?;
+        if !result.cleanup_failures.is_empty() {
+            map.serialize_entry("cleanup_failures", &result.cleanup_failures)?;
+        }
         map.serialize_entry("diagnosis", &result.diagnosis)?;
         map.serialize_entry("fingerprint", &result.fingerprint)?;
         let advice: Vec<String> = result.advice.iter().map(|advice| hints.advice(advice)).collect();
         map.serialize_entry("advice", &advice)?;
+        if !result.asks.is_empty() {
+            map.serialize_entry("asks", &result.asks)?;
+        }
         if let Some(evidence) = &result.evidence {
             map.serialize_entry("evidence", &EvidenceJson { evidence, mask: &result.mask, hints })?;
         }

@@ -2,6 +2,9 @@
 //!
 //! Never changes a run, and never mixes the two outputs.
 
+mod heartbeat;
+mod step_lines;
+
 use std::{
     collections::{HashMap, HashSet},
     time::{Duration, Instant},
@@ -10,12 +13,15 @@ use std::{
 use engine::{
     Event, Outcome, Record, RunState,
     run::{
-        event::RunFinished,
+        event::{RunFinished, RunResumed, RunStarted},
         frame::StepState,
+        message::in_short,
         outcome::{SkipReason, StopCause},
     },
 };
+use recipe::plan::StepKind;
 use runtime::{
+    os::clock,
     run::{Notice, Reporter},
     store::{
         outputs::{Rest, Stream},
@@ -27,12 +33,15 @@ use crate::{
     out::Out,
     report::{
         failure::clean,
+        github::{END_GROUP, group},
         hints::Hints,
         hook_failures::HookFailures,
-        live::{Keep, fit, printable},
+        live::has_company,
+        prompt::Prompt,
+        step_output::Labels,
         words::{
-            count, counter, ending, first_line, fixing, icon, kept, label, next_attempt, processes,
-            recipe_log, run_ending, shortened, so_far,
+            asked, count, counter, ending, first_line, fixing, icon, iteration_wait, kept, kind_and_role,
+            label, next_attempt, processes, recipe_log, run_ending, shortened,
         },
     },
 };
@@ -65,10 +74,10 @@ pub(crate) struct Progress<'a> {
     heartbeat: Option<Duration>,
     hints: Hints,
     beats: HashMap<String, Instant>,
-    /// Incomplete lines of parallel steps.
-    lines: HashMap<String, Vec<u8>>,
-    running: usize,
-    at_line_start: bool,
+    /// Incomplete lines of steps, by stream.
+    lines: HashMap<(String, Stream), Vec<u8>>,
+    /// Steps whose lines need a label.
+    beside: Labels,
     /// The last output of running steps, or the activity of their agents.
     last: HashMap<String, String>,
     agents: HashSet<String>,
@@ -76,12 +85,21 @@ pub(crate) struct Progress<'a> {
     /// The next attempt, and its time.
     waits: HashMap<String, (u32, Instant)>,
     hooks: HookFailures,
+    prompt: Option<Prompt>,
+    groups: Groups,
 }
 
-/// The bytes at the end of an output to search for its last line.
-const LAST: usize = 1024;
-/// The columns of a last line to show.
-const SHOWN: usize = 100;
+/// The groups of GitHub Actions: one for each step that runs alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Groups {
+    /// There are none.
+    Off,
+    /// The step whose group is open.
+    On(Option<String>),
+}
+
+/// How often to look for a typed line.
+const TYPED: Duration = Duration::from_millis(100);
 
 impl<'a> Progress<'a> {
     /// Shows nothing yet.
@@ -100,13 +118,31 @@ impl<'a> Progress<'a> {
             hints,
             beats: HashMap::new(),
             lines: HashMap::new(),
-            running: 0,
-            at_line_start: true,
+            beside: Labels::default(),
             last: HashMap::new(),
             agents: HashSet::new(),
             labels: HashMap::new(),
             waits: HashMap::new(),
             hooks: HookFailures::default(),
+            prompt: None,
+            groups: Groups::Off,
+        }
+    }
+
+    /// The same, with each step that runs alone in a group of GitHub Actions.
+    pub(crate) fn in_groups(mut self) -> Progress<'a> {
+        if self.manner != Manner::Quiet {
+            self.groups = Groups::On(None);
+        }
+        self
+    }
+
+    /// Ends the group of a step, if it is open.
+    fn end_group(&mut self) {
+        if let Groups::On(open) = &mut self.groups
+            && open.take().is_some()
+        {
+            self.out.notice(END_GROUP);
         }
     }
 
@@ -118,34 +154,21 @@ impl<'a> Progress<'a> {
 
     fn event(&mut self, record: &Record, state: &RunState, mask: &Mask) {
         match &record.event {
-            Event::RunStarted(started) => {
-                let steps = count(state.root().steps.len(), "step");
-                let run = match state.settings.dry_run {
-                    true => "dry run, nothing is executed".to_owned(),
-                    false => format!("run {}", started.run_id),
-                };
-                self.line(&format!("[recipe {}] started: {steps}, {run}", started.recipe));
+            Event::RunStarted(started) => self.run_started(started, state),
+            Event::RunResumed(resumed) => self.run_resumed(resumed, state),
+            Event::StepStarted { path, attempt, .. } | Event::CheckRepeated { path, attempt } => {
+                self.started(path, *attempt, state);
             }
-            Event::RunResumed(resumed) => {
-                let given_up = resumed.given_up();
-                let redone = match given_up.len() {
-                    0 => String::new(),
-                    _ => format!("; re-runs: {}", given_up.join(", ")),
-                };
-                let (recipe, kept) = (&state.root().unit.name, kept(state));
-                self.line(&format!("[recipe {recipe}] resumed: {kept}{redone}"));
-            }
-            Event::StepStarted { path, attempt, .. } => self.started(path, *attempt, state),
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
                 self.finished(path, state, mask);
             }
             // the run was stopped: no attempt follows
             Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
-                let why = mask.quotation(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
+                let why = mask.quotation(first_line(&in_short(ended))).into_owned();
                 let (label, next) = (label(path, state), next_attempt(*retry_in_ms));
                 self.line(&format!("{label} attempt {attempt} failed: {why}; {next}"));
-                let until = Instant::now() + Duration::from_millis(*retry_in_ms);
+                let until = clock::instant() + Duration::from_millis(*retry_in_ms);
                 self.waits.insert(path.clone(), (attempt + 1, until));
             }
             Event::HookFinished { path, hook, error: Some(error) } if self.hooks.is_first(hook, error) => {
@@ -166,21 +189,44 @@ impl<'a> Progress<'a> {
                 let label = label(path, state);
                 self.line(&format!("{label} {}: stopping its steps", mask.quotation(error)));
             }
+            event @ (Event::QuestionPut(_) | Event::Answered(_) | Event::QuestionWithdrawn { .. }) => {
+                if let Some((path, text)) = asked(event, mask) {
+                    self.line(&format!("{} {text}", label(&path, state)));
+                }
+            }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
                 self.line(&format!("[auto-fix] {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
             // shown with the end of the step
             Event::RecipeStopped { cause: StopCause::Refused(_), .. }
+            | Event::CleanupBegan { .. }
             | Event::RecipeEntered { .. }
+            | Event::LoopEntered { .. }
             | Event::Spawned(_)
             | Event::StepNotBegun { .. }
+            | Event::WorkEnded { .. }
             | Event::AgentUsed { .. }
             | Event::HookFinished { .. } => {}
         }
     }
 
+    fn run_started(&mut self, started: &RunStarted, state: &RunState) {
+        let steps = count(state.root().steps.len(), "step");
+        let run = match state.settings.dry_run {
+            true => "dry run, nothing is executed".to_owned(),
+            false => format!("run {}", started.run_id),
+        };
+        self.line(&format!("[recipe {}] started: {steps}, {run}", started.recipe));
+    }
+
+    fn run_resumed(&mut self, resumed: &RunResumed, state: &RunState) {
+        let (recipe, kept) = (&state.root().unit.name, kept(state, resumed));
+        self.line(&format!("[recipe {recipe}] resumed: {kept}"));
+    }
+
     fn run_finished(&mut self, finished: &RunFinished, state: &RunState, mask: &Mask) {
+        self.end_group();
         for text in processes(finished) {
             self.line(&format!("[run] {}", mask.quotation(&text)));
         }
@@ -196,23 +242,33 @@ impl<'a> Progress<'a> {
     }
 
     fn started(&mut self, path: &str, attempt: u32, state: &RunState) {
-        self.beats.insert(path.to_owned(), Instant::now());
+        self.beats.insert(path.to_owned(), clock::instant());
         self.waits.remove(path);
         self.labels.insert(path.to_owned(), label(path, state));
+        if has_company(path, state) {
+            self.beside.begin(path);
+        }
         if is_agent(path, state) {
             self.agents.insert(path.to_owned());
         }
         let Some((frame, at)) = state.locate(path) else { return };
-        let is_nested = state.frames[frame].is_nested(at);
-        let kind = state.frames[frame].unit.steps[at].kind.word();
+        let has_steps = state.frames[frame].has_steps(at);
+        let kind = kind_and_role(&state.frames[frame], at);
         let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
         let text = match self.manner {
             Manner::Icons => format!("▶ {path} ({}) {kind}{again}", counter(path, state)),
             // nothing starts in a dry run
-            _ if state.settings.dry_run && !is_nested => return,
+            _ if state.settings.dry_run && !has_steps => return,
             _ => format!("{} started ({kind}{again})", label(path, state)),
         };
-        self.line(&text);
+        match &mut self.groups {
+            Groups::On(open) if !has_steps && !self.beside.has(path) => {
+                let is_open = open.replace(path.to_owned()).is_some();
+                let end = if is_open { format!("{END_GROUP}\n") } else { String::new() };
+                self.out.notice(&format!("{end}{}", group(&text)));
+            }
+            _ => self.line(&text),
+        }
     }
 
     fn finished(&mut self, path: &str, state: &RunState, mask: &Mask) {
@@ -225,96 +281,30 @@ impl<'a> Progress<'a> {
             && self.audience == Audience::People
             && let Some(answer) = answer(step, mask)
         {
-            self.output(path, answer.as_bytes());
+            self.output(path, Stream::Stdout, answer.as_bytes());
             self.flush(path);
         }
         let what = match (&step.skipped, last) {
             (Some(SkipReason::DryRun), Some(preview)) => format!("skipped: dry run, {preview}"),
-            _ => ending(step, mask),
+            _ => ending(step, state, mask),
         };
+        self.beside.end(path);
+        if self.groups == Groups::On(Some(path.to_owned())) {
+            self.end_group();
+        }
         let text = match self.manner {
             Manner::Icons => format!("{} {path} ({}) {what}", icon(step.status), counter(path, state)),
             _ => format!("{} {what}", label(path, state)),
         };
         self.line(&text);
     }
-
-    fn output(&mut self, path: &str, bytes: &[u8]) {
-        if self.running <= 1 && self.lines.is_empty() {
-            self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
-            return self.out.raw(bytes);
-        }
-        self.begin_line();
-        let held = self.lines.entry(path.to_owned()).or_default();
-        held.extend_from_slice(bytes);
-        if let Some(end) = held.iter().rposition(|byte| *byte == b'\n') {
-            let whole: Vec<u8> = held.drain(..=end).collect();
-            self.out.raw(&whole);
-        }
-    }
-
-    fn begin_line(&mut self) {
-        if !std::mem::replace(&mut self.at_line_start, true) {
-            self.out.raw(b"\n");
-        }
-    }
-
-    /// Shows the last incomplete line of a step.
-    fn flush(&mut self, path: &str) {
-        if let Some(rest) = self.lines.remove(path).filter(|rest| !rest.is_empty()) {
-            self.out.raw(&rest);
-            self.out.raw(b"\n");
-        }
-    }
-
-    fn beat(&mut self, state: &RunState) {
-        let Some(interval) = self.heartbeat else { return };
-        for path in state.running_steps() {
-            let due = self.beats.get(&path).is_some_and(|last| last.elapsed() >= interval);
-            if !due {
-                continue;
-            }
-            self.beats.insert(path.clone(), Instant::now());
-            let elapsed = state.step(&path).and_then(|step| step.started_at).map_or(0.0, |at| {
-                (runtime::os::clock::now().as_millisecond() - at.as_millisecond()) as f64 / 1000.0
-            });
-            let (label, elapsed) = (label(&path, state), so_far(elapsed));
-            let text = match self.waits.get(&path) {
-                Some((attempt, until)) => {
-                    let left = so_far(until.saturating_duration_since(Instant::now()).as_secs_f64().ceil());
-                    format!("{label} waiting after {elapsed}: attempt {attempt} starts in {left}")
-                }
-                None => format!("{label} still running after {elapsed}{}", self.doing(&path)),
-            };
-            self.line(&text);
-        }
-    }
-
-    fn doing(&self, path: &str) -> String {
-        match self.last.get(path) {
-            Some(what) if self.agents.contains(path) => format!("; now: {what}"),
-            Some(what) => format!("; last line: {what}"),
-            None if self.wants_output() && !self.agents.contains(path) => "; no output so far".to_owned(),
-            None => String::new(),
-        }
-    }
-
-    fn remember(&mut self, path: &str, bytes: &[u8]) {
-        let end = &bytes[bytes.len().saturating_sub(LAST)..];
-        let lines = end.split(|byte| *byte == b'\n').rev().map(|line| printable(line, Keep::Nothing));
-        if let Some(line) =
-            lines.map(|line| fit(line.trim(), SHOWN).into_owned()).find(|line| !line.is_empty())
-        {
-            self.last.insert(path.to_owned(), line);
-        }
-    }
 }
 
 impl Reporter for Progress<'_> {
     fn notice(&mut self, notice: Notice<'_>) {
+        self.hear(&notice);
         match notice {
             Notice::Event { record, state, mask } => {
-                self.running = state.running;
                 if let Event::StepFinished { path, .. } = &record.event {
                     self.flush(path);
                 }
@@ -327,8 +317,9 @@ impl Reporter for Progress<'_> {
                 if self.tick().is_some() {
                     self.remember(path, bytes);
                 }
-                if stream == Stream::Stdout {
-                    self.output(path, bytes);
+                // quiet runs show only the errors of steps that fail, at the end
+                if stream == Stream::Stdout || self.manner != Manner::Quiet {
+                    self.output(path, stream, bytes);
                 }
             }
             Notice::HookOutput { path, text } => {
@@ -341,6 +332,9 @@ impl Reporter for Progress<'_> {
                 self.line(&format!("{label} {what}"));
                 self.last.insert(path.to_owned(), what.to_owned());
             }
+            Notice::IterationWait { path, seconds } => {
+                self.line(&format!("[step {path}] {}", iteration_wait(seconds)));
+            }
             Notice::Secrets { mask } => self.out.hide(mask),
             Notice::Tick { state } => self.beat(state),
             Notice::Stopping { why } => {
@@ -348,9 +342,13 @@ impl Reporter for Progress<'_> {
                 self.out.notice(&format!("[run] {why}"));
             }
         }
+        self.ask_here();
     }
 
     fn tick(&self) -> Option<Duration> {
+        if self.prompt.is_some() {
+            return Some(TYPED);
+        }
         // often enough to be in time, rarely enough to cost nothing
         self.heartbeat
             .filter(|_| self.manner != Manner::Quiet)
@@ -366,27 +364,15 @@ impl Reporter for Progress<'_> {
     }
 
     fn rest(&mut self, path: &str, stream: Stream, rest: Rest) {
-        if stream != Stream::Stdout || self.agents.contains(path) || self.out.leaves_out(path, &rest) {
-            return;
-        }
-        let ends_line = rest.ends_line();
-        if self.running <= 1 && self.lines.is_empty() {
-            self.at_line_start = ends_line;
-            return self.out.rest(rest);
-        }
-        self.begin_line();
-        self.out.raw(&self.lines.remove(path).unwrap_or_default());
-        self.out.rest(rest);
-        if !ends_line {
-            self.out.raw(b"\n");
-        }
+        self.output_rest(path, stream, rest);
     }
 }
 
 /// Whether a step calls an agent: the output of such a program is for machines, its answer is for users.
 pub(crate) fn is_agent(path: &str, state: &RunState) -> bool {
     state.locate(path).is_some_and(|(frame, at)| {
-        matches!(state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Agent(_))
+        let step = &state.frames[frame].unit.steps[at];
+        matches!(step.kind, StepKind::Agent(_)) && step.looped.is_none()
     })
 }
 

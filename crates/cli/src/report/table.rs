@@ -1,14 +1,17 @@
 //! Runs as a table, and times as text.
 
 use anstyle::{AnsiColor, Style};
-use engine::RunStatus;
+use engine::{
+    RunStatus,
+    run::origin::{Origin, Surface},
+};
 use jiff::{Timestamp, tz::TimeZone};
 use runtime::runs::RunSummary;
 
 use crate::report::{
     failure::clean,
     live::fit,
-    result::known_usage,
+    usage::known_usage,
     words::{duration, first_line},
 };
 
@@ -16,10 +19,7 @@ use crate::report::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// A user at a terminal with this many columns: there is a heading, and no line wraps.
-    Person {
-        /// The columns.
-        columns: usize,
-    },
+    Person { columns: usize },
     /// Another program, or a file: one complete line for each run.
     Program,
 }
@@ -56,6 +56,8 @@ pub(crate) fn lines(runs: &[RunSummary], now: Timestamp, reader: Reader) -> Vec<
 fn cells(run: &RunSummary, now: Timestamp, reader: Reader) -> [String; 5] {
     let error = run.error.as_deref().map(|error| format!("  {}", first_line(error))).unwrap_or_default();
     let spent = run.usage.as_ref().map(|usage| format!("  [{}]", known_usage(usage))).unwrap_or_default();
+    let other = run.origin.as_ref().filter(|origin| origin.surface != Surface::Cli);
+    let asked = other.map(|origin| format!("  [{}]", origin_words(origin))).unwrap_or_default();
     let started = match reader {
         Reader::Person { .. } => ago(run.started_at, now),
         Reader::Program => local(run.started_at),
@@ -65,8 +67,17 @@ fn cells(run: &RunSummary, now: Timestamp, reader: Reader) -> [String; 5] {
         run.status.as_str().to_owned(),
         started,
         run.duration.map_or_else(|| "?".to_owned(), duration),
-        clean(&format!("{}{spent}{error}", run.recipe_name)),
+        clean(&format!("{}{asked}{spent}{error}", run.recipe_name)),
     ]
+}
+
+/// Where a request came from: `by alice (web)`.
+pub(crate) fn origin_words(origin: &Origin) -> String {
+    let surface = origin.surface.as_str();
+    match &origin.actor {
+        Some(actor) => format!("by {actor} ({surface})"),
+        None => surface.to_owned(),
+    }
 }
 
 /// The word for a status, in its colour.
@@ -164,6 +175,20 @@ mod tests {
                 Reader::Program,
             );
             assert_eq!(shown[4], expected);
+        }
+    }
+
+    #[test]
+    fn an_origin_is_shown_unless_it_is_the_command_line() {
+        for (surface, actor, expected) in [
+            (Surface::Cli, Some("alice"), "deploy"),
+            (Surface::Web, Some("alice"), "deploy  [by alice (web)]"),
+            (Surface::Hook, None, "deploy  [hook]"),
+        ] {
+            let (request_id, at) = ("1".to_owned(), Timestamp::UNIX_EPOCH);
+            let origin = Some(Origin { surface, actor: actor.map(str::to_owned), request_id, at });
+            let shown = RunSummary { origin, ..run("a", RunStatus::Completed, None) };
+            assert_eq!(cells(&shown, at, Reader::Program)[4], expected);
         }
     }
 

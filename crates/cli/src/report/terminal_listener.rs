@@ -2,14 +2,19 @@
 
 use std::time::Duration;
 
-use recipe::check::Checked;
-use runtime::{requests::Listener, run::Reporter};
+use recipe::{
+    check::Checked,
+    diagnostic::{Diagnostic, Severity},
+};
+use runtime::{requests::Listener, run::Reporter, runs::Runs};
 
 use super::{
     failure::clean,
+    github::Workflow,
     hints::Hints,
     live::Live,
     progress::{Audience, Manner, Progress},
+    prompt::{AskedRun, Prompt},
     result::Detail,
 };
 use crate::{
@@ -22,10 +27,7 @@ use crate::{
 /// Which warnings are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// All.
     All,
-    /// Those about the machine.
-    Machine,
     /// None: the user has seen them.
     Nothing,
 }
@@ -38,6 +40,8 @@ pub(crate) struct TerminalListener<'a> {
     out: &'a mut Out,
     shown: Shown,
     hints: Hints,
+    /// The runs whose questions are put at this terminal.
+    asked: Option<(Runs, AskedRun)>,
     /// The name of the recipe, once it is known.
     pub(crate) recipe: Option<String>,
 }
@@ -57,6 +61,7 @@ impl<'a> TerminalListener<'a> {
             out,
             shown: Shown::All,
             hints: Hints::default(),
+            asked: None,
             recipe: None,
         }
     }
@@ -65,18 +70,27 @@ impl<'a> TerminalListener<'a> {
     pub(crate) fn showing(self, shown: Shown, hints: &Hints) -> TerminalListener<'a> {
         TerminalListener { shown, hints: hints.clone(), ..self }
     }
+
+    /// The same, with the questions of a run at this terminal, if it is one. A run that does not exist yet has no id.
+    pub(crate) fn asking(self, runs: &Runs, run: Option<String>) -> TerminalListener<'a> {
+        let run = run.map(|run| AskedRun::new(run.into())).unwrap_or_default();
+        let asked = self.options.asks_here(self.environment).then(|| (runs.clone(), run));
+        TerminalListener { asked, ..self }
+    }
 }
 
 impl Listener for TerminalListener<'_> {
     fn checked(&mut self, checked: &Checked) {
         self.recipe = checked.plan.as_ref().map(|plan| plan.root().name.clone());
-        if self.shown == Shown::All {
+        let is_note = |problem: &Diagnostic| problem.severity == Severity::Note;
+        let is_silent = self.options.quiet && checked.diagnostics.iter().all(is_note);
+        if self.shown == Shown::All && !is_silent {
             load_recipe::report(checked, self.environment, self.out);
         }
     }
 
     fn warning(&mut self, text: &str) {
-        if self.shown != Shown::Nothing {
+        if self.shown == Shown::All {
             self.out.notice(&clean(&format!("warning: {text}")));
         }
     }
@@ -91,9 +105,12 @@ impl Listener for TerminalListener<'_> {
         let is_json = self.format == OutputFormat::Json;
         let audience = if is_json { Audience::Programs } else { Audience::People };
         let hints = self.hints.clone();
+        let prompt = self.asked.clone().map(|(runs, run)| Prompt::new(runs, run, hints.clone()));
         // a view that is redrawn if possible and wanted, otherwise lines
         if is_live(options, environment) {
-            return Box::new(Live::new(self.out, audience, hints));
+            return Box::new(
+                Live::new(self.out, audience, hints, environment.terminal_features()).asking(prompt),
+            );
         }
         let manner = match (options.quiet, options.progress) {
             (true, _) => Manner::Quiet,
@@ -102,7 +119,9 @@ impl Listener for TerminalListener<'_> {
             (false, false) if options.dry_run && !is_json => Manner::Quiet,
             (false, false) => Manner::Lines,
         };
-        Box::new(Progress::new(self.out, manner, audience, heartbeat(environment), hints))
+        let progress = Progress::new(self.out, manner, audience, heartbeat(environment), hints);
+        let progress = if Workflow::around(environment).is_some() { progress.in_groups() } else { progress };
+        Box::new(progress.asking(prompt))
     }
 }
 

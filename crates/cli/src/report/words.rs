@@ -6,9 +6,14 @@ use std::{borrow::Cow, path::Path};
 
 use engine::{
     Event, RunState, RunStatus, StepStatus,
-    failure::Class,
-    run::{event::RunFinished, frame::StepState, outcome::SkipReason},
+    failure::{Class, Meaning, Signal},
+    run::{
+        event::{RunFinished, RunResumed, Via},
+        frame::{Frame, StepState},
+        outcome::SkipReason,
+    },
 };
+use recipe::plan::{Loop, Step};
 use runtime::store::secrets::Mask;
 
 /// The line that wrappers look for to find the log of a run.
@@ -16,11 +21,12 @@ pub(crate) fn recipe_log(path: &Path) -> String {
     format!("[amplihack] recipe log: {}", path.display())
 }
 
-/// The icon of a status: `▶ ✓ ✗ ⊘ ⚠`.
+/// The icon of a status: `▶ ✓ ✗ ⊘ ⚠ ⏸`.
 pub(crate) fn icon(status: StepStatus) -> char {
     match status {
         StepStatus::Pending => '·',
         StepStatus::Running => '▶',
+        StepStatus::Waiting => '⏸',
         StepStatus::Completed => '✓',
         StepStatus::Failed => '✗',
         StepStatus::Skipped => '⊘',
@@ -48,9 +54,30 @@ pub(crate) fn label(path: &str, state: &RunState) -> String {
     }
 }
 
+/// The kind of a step, with its loop.
+pub(crate) fn kind_words(step: &Step) -> String {
+    let kind = step.kind.word();
+    match &step.looped {
+        None => kind.to_owned(),
+        Some(Loop::Each(_)) => format!("{kind}, for_each"),
+        Some(Loop::Repeat(_)) => format!("{kind}, repeat"),
+    }
+}
+
 /// The first line of a text.
 pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+/// A text with a capital at its beginning.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
+/// Names in backticks: `` `a`, `b` ``.
+pub(crate) fn names(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The first line of a text, with how many more there are.
@@ -116,21 +143,29 @@ pub(crate) fn taken(step: &StepState) -> f64 {
     }
 }
 
-/// How a step ended: `failed after 1.2s: exit code 3`.
-pub(crate) fn ending(step: &StepState, mask: &Mask) -> String {
+/// The kind of a step, and whether it cleans up: `bash`, `bash, for_each, cleanup`.
+pub(crate) fn kind_and_role(frame: &Frame, at: usize) -> String {
+    let kind = kind_words(&frame.unit.steps[at]);
+    if frame.steps[at].is_cleanup { format!("{kind}, cleanup") } else { kind }
+}
+
+/// How a step ended: `failed after 1.2s: exit code 3`, `failed after 1.2s at a/b: exit code 3`.
+pub(crate) fn ending(step: &StepState, state: &RunState, mask: &Mask) -> String {
+    let what = end_of(step, state, mask);
+    if step.is_cleanup { format!("cleanup {what}") } else { what }
+}
+
+fn end_of(step: &StepState, state: &RunState, mask: &Mask) -> String {
     let took = duration(taken(step));
-    let error = || {
-        let error = step.ended.as_ref().and_then(|ended| ended.error.as_deref());
-        mask.quotation(first_line(error.unwrap_or("no message"))).into_owned()
-    };
+    let how = || mask.quotation(first_line(&state.failed_how(step))).into_owned();
     match step.status {
         StepStatus::Completed if step.recovered => format!("completed in {took} (recovered by an agent)"),
         StepStatus::Completed if step.attempt > 1 => {
             format!("completed in {took} (attempt {})", step.attempt)
         }
         StepStatus::Completed => format!("completed in {took}"),
-        StepStatus::Degraded => format!("degraded after {took}: {}", error()),
-        StepStatus::Failed => format!("failed after {took}: {}", error()),
+        StepStatus::Degraded => format!("degraded after {took}{}", how()),
+        StepStatus::Failed => format!("failed after {took}{}", how()),
         StepStatus::Skipped => {
             format!("skipped: {}", step.skipped.as_ref().map(SkipReason::describe).unwrap_or_default())
         }
@@ -146,15 +181,44 @@ pub(crate) fn run_ending(status: RunStatus, state: &RunState) -> String {
     };
     let link = if status == RunStatus::Completed { "in" } else { "after" };
     let counts = counts(state.root().steps.iter().map(|step| match step.status {
+        StepStatus::Running if status == RunStatus::Waiting && state.is_waiting() => "waiting",
         StepStatus::Running => "interrupted",
         status => status.as_str(),
     }));
     format!("{} {link} {}: {counts}", status.as_str(), duration(seconds))
 }
 
-/// What a resume kept: `2 of 3 steps kept`.
-pub(crate) fn kept(state: &RunState) -> String {
-    format!("{} of {} already done", state.kept_steps(), count(state.root().steps.len(), "step"))
+/// What happened to a question, if an event is about one.
+pub(crate) fn asked(event: &Event, mask: &Mask) -> Option<(String, String)> {
+    let quoted = |text: &str| mask.quotation(text).into_owned();
+    match event {
+        Event::QuestionPut(put) => {
+            let choices = put.choices.join(" or ");
+            let question = quoted(put.question.trim_end());
+            Some((put.path.clone(), format!("waiting for a person ({choices}): {question}")))
+        }
+        Event::Answered(answered) if answered.via == Via::Timeout => {
+            Some((answered.path.clone(), format!("not answered in time: `{}`", answered.choice)))
+        }
+        Event::Answered(answered) => {
+            let (by, via) = (quoted(&answered.by), answered.via.as_str());
+            Some((answered.path.clone(), format!("answered `{}` by {by} via {via}", answered.choice)))
+        }
+        Event::QuestionWithdrawn { path, because } => {
+            Some((path.clone(), format!("question withdrawn: `{because}` failed")))
+        }
+        _ => None,
+    }
+}
+
+/// What a resume keeps and runs again: `2 of 3 steps already done; re-runs: build`.
+pub(crate) fn kept(state: &RunState, resumed: &RunResumed) -> String {
+    let steps = count(state.root().steps.len(), "step");
+    let again = match resumed.given_up().join(", ") {
+        paths if paths.is_empty() => paths,
+        paths => format!("; re-runs: {paths}"),
+    };
+    format!("{} of {steps} already done{again}", state.kept_steps())
 }
 
 /// The text about the next attempt.
@@ -163,6 +227,11 @@ pub(crate) fn next_attempt(retry_in_ms: u64) -> String {
         0 => "trying again now".to_owned(),
         ms => format!("trying again in {}", duration(ms as f64 / 1000.0)),
     }
+}
+
+/// When the next iteration of a loop begins.
+pub(crate) fn iteration_wait(seconds: f64) -> String {
+    format!("begins in {}", duration(seconds))
 }
 
 /// Whether the live view is empty after this event: between two attempts of auto-fix no step runs.
@@ -191,8 +260,15 @@ pub(crate) fn fixing(event: &Event) -> String {
 }
 
 /// What a kind of failure means.
-pub(crate) fn kind_of_failure(class: Class) -> &'static str {
+pub(crate) fn kind_of_failure(class: Class, signals: &[Signal]) -> &'static str {
+    let is_unfit = |signal: &Signal| signal.meaning == Some(Meaning::UnfitValue);
     match class {
+        Class::MissingEnv if !signals.is_empty() && signals.iter().all(is_unfit) => {
+            "a given value does not fit its input"
+        }
+        Class::Verification if signals.iter().any(|signal| signal.meaning == Some(Meaning::Rejected)) => {
+            "a person rejected it"
+        }
         Class::Timeout => "the step took too long",
         Class::AgentOpaque => "the agent showed no activity",
         Class::MissingEnv => "a required value is not set",
@@ -220,7 +296,8 @@ pub(crate) fn kind_of_failure(class: Class) -> &'static str {
 
 /// `3 completed, 1 skipped`.
 pub(crate) fn counts(statuses: impl Iterator<Item = &'static str> + Clone) -> String {
-    let order = ["completed", "degraded", "failed", "skipped", "running", "interrupted", "pending"];
+    let order =
+        ["completed", "degraded", "failed", "skipped", "running", "waiting", "interrupted", "pending"];
     let parts = order
         .into_iter()
         .map(|status| (statuses.clone().filter(|other| *other == status).count(), status))

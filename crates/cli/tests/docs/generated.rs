@@ -98,12 +98,9 @@ fn the_reference_shows_the_help_of_every_command() {
 /// The commands that `--help` lists.
 pub(crate) fn verbs(env: &TestEnv) -> Vec<String> {
     let help = help(env, &[]);
-    let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
-    let list = list.split("\n\n").next().unwrap_or_default();
-    // lines that go on are indented further
-    let name = |line: &str| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).map(str::to_owned);
-    let verbs: Vec<String> =
-        list.lines().filter_map(name).filter_map(|line| Some(line.split(' ').next()?.to_owned())).collect();
+    let is_verb = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
+    let name = |line: &str| line.strip_prefix("  ")?.split(' ').next().filter(is_verb).map(str::to_owned);
+    let verbs: Vec<String> = help.lines().filter_map(name).collect();
     assert!(verbs.len() > 10, "{help}");
     verbs
 }

@@ -17,86 +17,40 @@ fn help() {
             Usage: recipe-runner-rs [OPTIONS] RECIPE
                    recipe-runner-rs [OPTIONS] COMMAND …
 
-            Commands:
+            Recipes:
               run          Run a recipe (the same as the recipe alone)
-              validate     Check recipes completely and show every problem, without running anything
+              validate     Check recipes and show every problem, without running anything
               explain      Explain a recipe: its steps, conditions, limits and sub-recipes
               list         List the recipes that can be run by name
+              init         Write a first recipe for the project in this directory
+
+            Runs:
               runs         List past and present runs, newest first
               show         Show one run
               logs         Show the output of a run's steps
               resume       Resume an interrupted, failed or waiting run
+              waiting      List the questions that wait for a person, oldest first
+              answer       Answer a question of a run, and resume the run
               cancel       Stop a run
               prune        Remove old runs
               health       Show how reliable recipes are, from stored runs
-              init         Write a first recipe for the project in this directory
-              doctor       Check this machine: programs found and missing, with a fix for each problem
+
+            More:
+              doctor       Check this machine: which programs are found or missing
               branch-name  Turn any text into the name of a git branch
               schema       Print the JSON Schema of recipes
               completions  Print completions for a shell
-              manifest     Write down the digests of a directory's recipes, or compare with them
-              sync         Compare local recipes with those of a git remote; nothing is overwritten
+              manifest     Write the digests of a directory's recipes, or compare them
+              sync         Compare local recipes with those of a git remote
+              help         Print the help of the program or of a command
 
-            Arguments:
-              [RECIPE]  Recipe file, or the name of a recipe in a search directory
-
-            Options:
-              -C, --working-dir <DIR>         Directory that the recipe works in
-              -R, --recipe-dir <DIR>          Search this directory for recipes first; may be given several
-                                              times
-              -c, --set <KEY=VALUE>           Set a context variable; may be given several times
-                  --context-file <FILE>       Read context variables from a JSON or YAML file; may be given
-                                              several times, the later one wins
-                  --include-tags <TAGS>       Of the tagged steps, run only those with one of these tags
-                                              (comma-separated)
-                  --exclude-tags <TAGS>       Skip steps with one of these tags (comma-separated)
-                  --strict                    Treat warnings as errors
-                  --output-format <FORMAT>    How the result is written [default: text] [possible values: text,
-                                              json]
-                  --validate-only             Check the recipe and everything it names, then stop
-                  --explain                   Explain the recipe, then stop
-                  --graph <KIND>              With `--explain`: print the graph of the steps instead [possible
-                                              values: mermaid, dot]
-                  --start-from <STEP>         Resume an earlier run of this recipe at this step
-                  --previous-run-id <RUN>     The earlier run to resume
-              -y, --yes                       With `--previous-run-id`: do not ask before completed agent steps
-                                              run again
-                  --dry-run                   Walk through the whole recipe and show what would run, without
-                                              executing anything
-                  --progress                  Show steps on stderr as they start and end
-                  --quiet                     Show nothing but the result and errors
-                  --verbose                   Show commands and prompts in full, also in the dry run of a long
-                                              recipe
-                  --no-auto-stage             Do not stage files that agents changed
-                  --audit-dir <DIR>           Write a log with one JSON line per step into this directory
-                  --agent-binary <NAME>       Agent program for steps that name none
-                  --step-timeout <SECONDS>    Timeout in seconds for bash and agent steps that have none
-                  --max-parallel <N>          How many steps of a parallel group run at the same time: 64 if
-                                              left out
-                  --max-agents <N>            How many agents work at the same time
-                  --budget-usd <USD>          Maximum cost of agents in dollars
-                  --budget-tokens <N>         Maximum number of tokens for agents
-                  --budget-agent-runs <N>     Maximum number of agent calls
-                  --budget-minutes <MINUTES>  Maximum minutes of agent work, added up
-                  --recovery <MODE>           When an agent may finish the work of a failed sub-recipe:
-                                              `declared` if left out [possible values: declared, always, off]
-                  --auto-fix[=<N>]            Diagnose, repair and resume automatically: at most N runs, 3 if N
-                                              is left out
-                  --no-auto-fix               Never auto-fix (overrides every other setting)
-                  --repair-agent <NAME>       Agent program that repairs recipes; by default that of the run
-                  --review-agent <NAME>       Another agent program that decides where no rule decides about a
-                                              repair
-                  --accept-repairs <MODE>     What happens to a repair that neither a rule nor a review decides:
-                                              `ask` if left out [possible values: ask, refuse]
-                  --allow-concurrent          Run even if this recipe is already running here
-                  --clear-stale               Clear stale locks left by dead runs
-                  --compat                    Behave as wrappers of other runners expect: allow 6 runs inside
-                                              each other, and name a JSON log on stderr
-                  --state-dir <DIR>           Directory that runs are stored in
-              -h, --help                      Print help
-              -V, --version                   Print version
-
-            A recipe that has the name of a command is run by its path: recipe-runner-rs ./list.yaml
+            Options: (`recipe-runner-rs run --help` shows all)
+              -c, --set KEY=VALUE         Set a context variable
+                  --dry-run               Show what would run
+              -C, --working-dir DIR       Directory that the recipe works in
+                  --output-format FORMAT  How the result is written
+              -h, --help                  Print help
+              -V, --version               Print the version
             --- stderr
         "#]],
     );
@@ -185,6 +139,8 @@ fn a_misspelt_recipe() {
               did you mean the file `release.yaml`?
               looked in:
                 /project/relaese.yaml
+                .
+                recipes
                 ~/.amplihack/.claude/recipes
                 amplifier-bundle/recipes
                 src/amplihack/amplifier-bundle/recipes
@@ -270,6 +226,15 @@ fn an_explanation() {
                         test -e credentials
                       Output: publish
             --- stderr
+            note[ignored-lines]: only the last line of this command decides whether the step fails
+             --> release.yaml:7:14
+              |
+            7 |     command: |
+              |              ^
+              |
+              = help: write `shell: strict` at the top of the recipe, so that the first failure ends a command; `shell: bash` keeps it as it is
+
+            1 note in release.yaml
         "#]],
     );
 }
@@ -304,8 +269,8 @@ fn a_list() {
             worktree-setup 1.0  built-in:worktree-setup
                 A git worktree and branch for a task, made or found again
             --- stderr
-            Your own recipes: put them into `.claude/recipes` of a project, or into a directory that you
-            name with `-R DIR`; a file is also run by its path, wherever it is.
+            Your own recipes: put them into `recipes` in your project, or into a directory that you
+            name with `-R DIR`; `NAME` also runs `./NAME.yaml`, and a file is run by its path.
         "#]],
     );
 }
@@ -322,8 +287,9 @@ fn a_first_recipe() {
             recipe.yaml: Makefile is here and has the target `test`
               build    make
               test     make test
+              review   asks an agent, with --set with_agent=yes
             Run it:  recipe-runner-rs recipe.yaml
-            For completion in editors, beside the recipe:  recipe-runner-rs schema > recipe.schema.json
+            Editors complete and check the recipe with recipe.schema.json beside it.
             --- stderr
         "#]],
     );

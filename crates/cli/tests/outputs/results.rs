@@ -100,21 +100,13 @@ fn a_failed_run_is_shown() {
               files      /state/runs/RUN-1
             steps
               ✓ build completed in 0.0s
-              ✗ publish failed after 0.0s: bash step failed: exit code 1
+              ✗ publish failed after 0.0s: exit code 1
 
-            error: step `publish`: bash step failed: exit code 1
-              command:
-                echo "no credentials" >&2
-                test -e credentials
-              stderr (15 bytes in /state/runs/RUN-1/steps/publish/1/stderr):
-                no credentials
-              likely cause: a check found a real problem (verification, high confidence)
-                plain failure: exit 1 (outcome)
-                the command is a check: test -e credentials (command)
-                last line: no credentials (stderr:1)
-              next:    `publish` found a real problem: fix the work, not the check
-              logs:    recipe-runner-rs logs RUN-1 publish
+            error: failed at publish: exit code 1 (after 0.0s)
+              stderr: no credentials
+              likely cause: `publish` found a real problem. Fix the code, not the check
               resume:  recipe-runner-rs resume RUN-1
+              logs:    recipe-runner-rs logs RUN-1 publish
             --- stderr
         "#]],
     );

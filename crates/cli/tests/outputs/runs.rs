@@ -34,29 +34,31 @@ fn a_failed_run() {
             --- stdout
             built
               ✓ build completed in 0.0s
-              ✗ publish failed after 0.0s: bash step failed: exit code 1
+              ✗ publish failed after 0.0s: exit code 1
             recipe 'release': failed after 0.0s (1 completed, 1 failed, run RUN-1)
             --- stderr
+            note[ignored-lines]: only the last line of this command decides whether the step fails
+             --> release.yaml:7:14
+              |
+            7 |     command: |
+              |              ^
+              |
+              = help: write `shell: strict` at the top of the recipe, so that the first failure ends a command; `shell: bash` keeps it as it is
+
+            1 note in release.yaml
             [recipe release] started: 2 steps, run RUN-1
             [step 01/02 build] started (bash)
             [step 01/02 build] completed in 0.0s
             [step 02/02 publish] started (bash)
-            [step 02/02 publish] failed after 0.0s: bash step failed: exit code 1
+            ! no credentials
+            [step 02/02 publish] failed after 0.0s: exit code 1
             [recipe release] failed after 0.0s: 1 completed, 1 failed
 
-            error: step `publish`: bash step failed: exit code 1
-              command:
-                echo "no credentials" >&2
-                test -e credentials
-              stderr (15 bytes in /state/runs/RUN-1/steps/publish/1/stderr):
-                no credentials
-              likely cause: a check found a real problem (verification, high confidence)
-                plain failure: exit 1 (outcome)
-                the command is a check: test -e credentials (command)
-                last line: no credentials (stderr:1)
-              next:    `publish` found a real problem: fix the work, not the check
-              logs:    recipe-runner-rs logs RUN-1 publish
+            error: failed at publish: exit code 1 (after 0.0s)
+              stderr: no credentials
+              likely cause: `publish` found a real problem. Fix the code, not the check
               resume:  recipe-runner-rs resume RUN-1
+              logs:    recipe-runner-rs logs RUN-1 publish
         "#]],
     );
 }
@@ -84,23 +86,17 @@ fn a_failed_parallel_group() {
         expect![[r#"
             exit code 1
             --- stdout
-              ✗ lint failed after 0.0s: bash step failed: exit code 3; it said nothing
-              ✗ unit failed after 0.0s: bash step failed: exit code 4
+              ✗ lint failed after 0.0s: exit code 3, no output
+              ✗ unit failed after 0.0s: exit code 4
               · publish pending
             recipe 'checks': failed after 0.0s (2 failed, 1 pending, run RUN-1)
             --- stderr
 
-            error: step `lint`: bash step failed: exit code 3; it said nothing
-              command:
-                exit 3
-              likely cause: unknown
-                exit code: exit 3 (outcome)
-              failed too: step `unit`: unknown
-                exit code: exit 4 (outcome)
-                last line: 2 tests failed (stderr:1)
-              next:    cause unknown: read the output of `lint` before you try again
-              logs:    recipe-runner-rs logs RUN-1 lint
+            error: failed at lint: exit code 3, no output (after 0.0s)
+            error: failed at unit: exit code 4 (after 0.0s)
+              stderr: 2 tests failed
               resume:  recipe-runner-rs resume RUN-1
+              logs:    recipe-runner-rs logs RUN-1
         "#]],
     );
 }
@@ -125,25 +121,18 @@ fn a_run_that_waits_for_a_person() {
             exit code 6
             --- stdout
             create the file 'approved'
-              ✗ approval failed after 0.0s: bash step failed: waiting for a person (exit code 75)
+              ⏸ approval waiting for a person
               · deploy pending
-            recipe 'approve': waiting after 0.0s (1 failed, 1 pending, run RUN-1)
+            recipe 'approve': waiting after 0.0s (1 waiting, 1 pending, run RUN-1)
             --- stderr
             [recipe approve] started: 2 steps, run RUN-1
             [step 01/02 approval] started (bash)
-            [step 01/02 approval] failed after 0.0s: bash step failed: waiting for a person (exit code 75)
+            [step 01/02 approval] failed after 0.0s: waiting for a person (exit code 75)
             [recipe approve] waiting after 0.0s: 1 failed, 1 pending
 
-            error: step `approval`: bash step failed: waiting for a person (exit code 75)
-              command:
-                echo "create the file 'approved'"; exit 75
-              stdout (27 bytes in /state/runs/RUN-1/steps/approval/1/stdout):
-                create the file 'approved'
-              likely cause: unknown
-                last line: create the file 'approved' (stdout:1)
-              next:    `approval` is waiting for you. When you are done, resume the run
-              logs:    recipe-runner-rs logs RUN-1 approval
+            ⏸ approval is waiting for you: create the file 'approved'
               resume:  recipe-runner-rs resume RUN-1
+              logs:    recipe-runner-rs logs RUN-1 approval
         "#]],
     );
 }
@@ -177,6 +166,7 @@ fn a_plan_and_a_resume_after_a_fix() {
             --- stderr
             [recipe release] resumed: 1 of 2 steps already done
             [step 02/02 publish] started (bash, attempt 2)
+            ! no credentials
             [step 02/02 publish] completed in 0.0s (attempt 2)
             [recipe release] completed in 0.0s: 2 completed
         "#]],
@@ -210,8 +200,8 @@ fn a_cancelled_run() {
         [recipe slow] cancelled after 0.0s: 1 interrupted
 
         cancelled. Completed steps are saved
-          logs:    recipe-runner-rs logs RUN-1
           resume:  recipe-runner-rs resume RUN-1
+          logs:    recipe-runner-rs logs RUN-1
     "#]]
     .assert_eq(&env.stable(&run.wait().all()));
 }

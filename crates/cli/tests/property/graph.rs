@@ -25,7 +25,11 @@ pub(crate) struct Edge {
 
 /// For every step of a recipe, what it comes after.
 pub(crate) fn edges(recipe: &Recipe) -> Vec<Vec<Edge>> {
-    (0..recipe.steps.len()).map(|at| edges_of(&recipe.steps, at)).collect()
+    let of = |at| match recipe.is_graph {
+        true => needs_of(&recipe.steps, at),
+        false => edges_of(&recipe.steps, at),
+    };
+    (0..recipe.steps.len()).map(of).collect()
 }
 
 fn edges_of(steps: &[Step], at: usize) -> Vec<Edge> {
@@ -41,6 +45,19 @@ fn edges_of(steps: &[Step], at: usize) -> Vec<Edge> {
         return named;
     }
     (level_start(steps, start - 1)..start).map(|from| Edge { from, link: Link::Order }).collect()
+}
+
+/// The same in a graph: steps that clean up come after all others.
+fn needs_of(steps: &[Step], at: usize) -> Vec<Edge> {
+    let step = &steps[at];
+    let reads = reads(step);
+    let link = |from: usize| {
+        let is_read = !reads.is_disjoint(&writes(&steps[from]));
+        let is_named = is_read || step.depends_on.as_ref() == Some(&steps[from].id);
+        let order = step.when.is_some().then_some(Link::Order);
+        is_named.then_some(Link::Named).or(order).map(|link| Edge { from, link })
+    };
+    (0..at).filter_map(link).collect()
 }
 
 /// The first step that runs together with this one.
@@ -67,6 +84,6 @@ pub(crate) fn reads(step: &Step) -> BTreeSet<String> {
 pub(crate) fn with_below(step: &Step) -> Vec<&Step> {
     match &step.kind {
         Kind::Nested(child) => [step].into_iter().chain(all_steps(child)).collect(),
-        Kind::Bash | Kind::Agent => vec![step],
+        Kind::Bash | Kind::Agent | Kind::Ask => vec![step],
     }
 }

@@ -21,9 +21,17 @@ pub(crate) fn must(is_so: bool, what: impl FnOnce() -> String) -> Verdict {
 /// The journal never runs ahead of the world, and the world never ahead of the journal.
 pub(crate) fn ledger_and_journal_agree(facts: &Facts, recipe: &Recipe) -> Verdict {
     let tolerated = |id: &str| all_steps(recipe).iter().any(|step| step.id == id && step.tolerated);
-    let nested =
-        |id: &str| all_steps(recipe).iter().any(|step| step.id == id && matches!(step.kind, Kind::Nested(_)));
-    for (id, count) in facts.steps.iter().filter(|(id, _)| !nested(id)) {
+    let has_ledger = |id: &str| {
+        let is_other = |step: &Step| matches!(step.kind, Kind::Nested(_) | Kind::Ask);
+        !all_steps(recipe).iter().any(|step| step.id == id && is_other(step)) && !id.starts_with('q')
+    };
+    must(facts.order.problems.is_empty(), || facts.order.problems.join("\n"))?;
+    for (id, count) in &facts.steps {
+        must(count.completed <= 1 + count.rerun || !id.starts_with('q'), || {
+            format!("the answer to `{id}` was used twice: {count:?}")
+        })?;
+    }
+    for (id, count) in facts.steps.iter().filter(|(id, _)| has_ledger(id)) {
         must(count.begun <= count.started, || {
             format!("`{id}` ran more often than the journal says: {count:?}")
         })?;
@@ -80,6 +88,9 @@ pub(crate) fn same_result(clean: &Json, last: &Json, left_out: &BTreeSet<String>
     let values = |result: &Json| {
         let mut values = result["context"].as_object().cloned().unwrap_or_default();
         values.retain(|name, _| !left_out.contains(name));
+        // an answer says when and how it came
+        let answers = values.iter_mut().filter(|(name, _)| name.starts_with('q'));
+        answers.for_each(|(_, value)| *value = value.get("choice").cloned().unwrap_or_default());
         values
     };
     let (expected, found) = (values(clean), values(last));
@@ -94,7 +105,9 @@ fn outcomes(result: &Json) -> BTreeMap<String, (String, String)> {
     fn visit(steps: &Json, found: &mut BTreeMap<String, (String, String)>) {
         for step in steps.as_array().into_iter().flatten() {
             let text = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
-            found.insert(text("path"), (text("status"), step["output"].to_string()));
+            let is_answer = text("step_id").starts_with('q');
+            let output = if is_answer { String::new() } else { step["output"].to_string() };
+            found.insert(text("path"), (text("status"), output));
             visit(&step["steps"], found);
         }
     }
@@ -105,7 +118,8 @@ fn outcomes(result: &Json) -> BTreeMap<String, (String, String)> {
 
 /// A success means that every step which an undisturbed run completes has really done its work.
 pub(crate) fn success_is_true(clean: &Json, facts: &Facts, recipe: &Recipe) -> Verdict {
-    let leaves = all_steps(recipe).into_iter().filter(|step| !matches!(step.kind, Kind::Nested(_)));
+    let leaves =
+        all_steps(recipe).into_iter().filter(|step| !matches!(step.kind, Kind::Nested(_) | Kind::Ask));
     let clean = outcomes(clean);
     for step in leaves {
         let ran = clean

@@ -1,4 +1,4 @@
-//! Two proofs on the real program: a property of random recipes, and rounds of chaos.
+//! Proofs on the real program: properties of random recipes, and rounds of chaos.
 //!
 //! `RECIPE_RUNNER_SEED=N` repeats one, `RECIPE_RUNNER_CASES=N` and `RECIPE_RUNNER_ROUNDS=N` set how many there are, from
 //! `RECIPE_RUNNER_FIRST_SEED` on or from a seed that was not tried yet. A failure prints its seed.
@@ -15,7 +15,10 @@ mod found;
 mod graph;
 mod judge;
 mod links;
+mod looped;
 mod model;
+mod order_facts;
+mod order_shape;
 mod preload;
 mod property;
 mod random;
@@ -124,6 +127,13 @@ fn a_resumed_run_is_as_good_as_an_undisturbed_one() {
         "{tried} cases from seed {}: {commands} commands, {kills} kills, {failures} failures, {edits} edits",
         scope.from
     );
+}
+
+#[test]
+fn a_resumed_loop_is_as_good_as_an_undisturbed_one() {
+    let scope = Scope::new(120, Duration::from_secs(30), number("RECIPE_RUNNER_CASES"));
+    let tried = try_seeds(&scope, |seed, (): &mut ()| looped::LoopCase::new(seed).run());
+    eprintln!("{tried} cases with loops from seed {}", scope.from);
 }
 
 #[test]

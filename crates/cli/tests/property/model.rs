@@ -32,7 +32,7 @@ fn recipe(text: &str) -> Recipe {
         step.reads.extend(reads.map(|name| Read { path: name.to_owned(), through: Through::Template }));
         steps.push(step);
     }
-    Recipe { name: "r".to_owned(), context: None, hook: false, result: None, steps }
+    Recipe { name: "r".to_owned(), context: None, hook: false, is_graph: false, result: None, steps }
 }
 
 /// Everything in the recipe was done, but for what these say.

@@ -31,6 +31,12 @@ pub(crate) struct Case {
     random: Random,
 }
 
+/// The options that answer all questions of a recipe beforehand.
+fn answers(recipe: &Recipe) -> Vec<String> {
+    let answer = |path: String| ["--set".to_owned(), format!("ask.{path}=approve")];
+    recipe.questions().into_iter().flat_map(answer).collect()
+}
+
 /// What a case cost.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Cost {
@@ -43,7 +49,7 @@ pub(crate) struct Cost {
 impl Case {
     /// The case of a seed.
     pub(crate) fn new(seed: u64) -> Case {
-        let last = Recipe::random(&mut Random::new(seed / SHARED));
+        let last = Recipe::random_with_order(&mut Random::new(seed / SHARED));
         let mut random = Random::new(seed ^ 0xCA5E_0000_0000);
         let mishaps = mishaps(&last, &mut random);
         let mut stages = vec![last];
@@ -55,6 +61,9 @@ impl Case {
         let mut options = Vec::new();
         if random.chance(10) {
             options.extend(["--max-parallel".to_owned(), "1".to_owned()]);
+        }
+        if random.chance(30) {
+            options.extend(answers(&stages[0]));
         }
         Case { stages, mishaps, kills, options, random }
     }
@@ -112,7 +121,10 @@ impl Clean {
         }
         let env = world();
         put(&env, recipe, "");
-        let output = env.run(["r.yaml", "--output-format", "json"]);
+        let answers = answers(recipe);
+        let words =
+            ["r.yaml", "--output-format", "json"].into_iter().chain(answers.iter().map(String::as_str));
+        let output = env.run(words);
         must(output.code == 0, || format!("an undisturbed run fails: {}", output.all()))?;
         let facts = Facts::read(&env);
         let once = facts.steps.values().all(|count| count.begun <= 1 && count.begun == count.done);
@@ -133,10 +145,14 @@ struct Course<'a> {
     left_out: BTreeSet<String>,
     /// What the next resume is told.
     flags: Vec<String>,
+    /// Questions that wait for an answer.
+    waiting: Vec<String>,
     /// Which stage is in force, and which one the command goes on with.
     stage: usize,
     wanted: usize,
     must_edit: bool,
+    /// Whether the command on its way names a recipe.
+    edits: bool,
     repeated_effects: bool,
     cost: Cost,
     said: Vec<String>,
@@ -150,9 +166,11 @@ impl<'a> Course<'a> {
             env,
             left_out: BTreeSet::new(),
             flags: Vec::new(),
+            waiting: Vec::new(),
             stage: 0,
             wanted: 0,
             must_edit: false,
+            edits: false,
             repeated_effects: false,
             cost: Cost::default(),
             said: Vec::new(),
@@ -195,7 +213,8 @@ impl<'a> Course<'a> {
     fn may_give_up(&self, facts: &Facts) -> BTreeSet<String> {
         let (old, new) = (&self.case.stages[self.stage], &self.case.stages[self.wanted]);
         let by_failures = facts.failed.iter().flat_map(|path| failed(old, new, path, facts));
-        edited(old, new, facts).into_iter().chain(by_failures).collect()
+        let cleanup = facts.order.may_clean_again(self.wanted != self.stage || self.edits);
+        edited(old, new, facts).into_iter().chain(by_failures).chain(cleanup).collect()
     }
 
     /// What to do next: run, or resume in some way.
@@ -205,6 +224,14 @@ impl<'a> Course<'a> {
             false => vec!["resume".to_owned(), "last".to_owned()],
         };
         self.wanted = self.stage;
+        self.edits = false;
+        // most people answer, some resume first
+        let asked = self.waiting.pop().filter(|_| self.case.random.chance(80));
+        self.waiting.clear();
+        if let Some(path) = asked.filter(|_| self.flags.is_empty() && !self.must_edit) {
+            let words = ["answer", "last", &path, "approve", "--output-format", "json"];
+            return words.map(str::to_owned).to_vec();
+        }
         let is_last = self.stage + 1 == self.case.stages.len();
         let wants = self.must_edit || self.case.random.chance(if is_last { 10 } else { 50 });
         if words.len() == 2 && wants && self.case.stages.len() > 1 {
@@ -213,6 +240,7 @@ impl<'a> Course<'a> {
             put(self.env, &self.case.stages[self.wanted], dir);
             words.extend(["--recipe".to_owned(), format!("{dir}r.yaml")]);
             self.cost.edits += 1;
+            self.edits = true;
         }
         if words.len() == 1 {
             words.extend(self.case.options.clone());
@@ -245,6 +273,10 @@ impl<'a> Course<'a> {
         match output.code {
             0 => must(words.0 == "completed", || format!("exit code 0, but {words:?}")).map(|()| true),
             1 => self.failed(&result).map(|()| false),
+            6 if words.0 == "waiting" && !waiting(&result).is_empty() => {
+                self.waiting = waiting(&result);
+                Ok(false)
+            }
             6 => self.asked(output, after).map(|()| false),
             137 if after.killed > before.killed => {
                 self.cost.kills += 1;
@@ -333,4 +365,15 @@ impl<'a> Course<'a> {
         must(again.code == 0, || format!("a completed run does not resume quietly: {}", again.all()))?;
         must(Facts::read(self.env).resumes == facts.resumes, || "a completed run went on".to_owned())
     }
+}
+
+/// The paths of the questions that wait for an answer.
+fn waiting(result: &Json) -> Vec<String> {
+    let steps = result["step_results"].as_array().into_iter().flatten();
+    let at = |step: &Json| {
+        let own = (step["status"] == "waiting" && step["steps"].is_null()).then(|| step["path"].as_str());
+        let inner = waiting(&serde_json::json!({"step_results": step["steps"]}));
+        own.flatten().map(str::to_owned).into_iter().chain(inner).collect::<Vec<_>>()
+    };
+    steps.flat_map(at).filter(|path| path.rsplit('/').next().is_some_and(|id| id.starts_with('q'))).collect()
 }

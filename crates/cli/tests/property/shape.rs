@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::random::Random;
+use crate::{order_shape::When, random::Random};
 
 /// A recipe.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub(crate) struct Recipe {
     /// A variable with its default.
     pub(crate) context: Option<(String, String)>,
     pub(crate) hook: bool,
+    /// `schedule: graph`. The steps are kept in an order in which they can run, and written in another one.
+    pub(crate) is_graph: bool,
     pub(crate) result: Option<String>,
     pub(crate) steps: Vec<Step>,
 }
@@ -27,6 +29,7 @@ pub(crate) struct Step {
     /// Names that its value is made of.
     pub(crate) reads: Vec<Read>,
     pub(crate) group: Option<String>,
+    pub(crate) when: Option<When>,
     pub(crate) condition: Option<Condition>,
     pub(crate) depends_on: Option<String>,
     pub(crate) retry: Option<usize>,
@@ -43,6 +46,8 @@ pub(crate) struct Step {
 pub(crate) enum Kind {
     Bash,
     Agent,
+    /// A question; its id begins with `q`.
+    Ask,
     Nested(Box<Recipe>),
 }
 
@@ -101,7 +106,7 @@ impl Read {
 impl Recipe {
     /// A random recipe with everything that it names.
     pub(crate) fn random(random: &mut Random) -> Recipe {
-        Maker { random, steps: 0 }.recipe("r", &[], 0)
+        Maker { random, steps: 0, is_full: false }.recipe("r", &[], 0)
     }
 
     /// Its file and those of the recipes in it: name and text.
@@ -126,8 +131,16 @@ impl Recipe {
         if let Some(result) = &self.result {
             let _ = writeln!(text, "output: {{format: text, template: 'result {{{{{result}}}}}'}}");
         }
+        if self.is_graph {
+            text.push_str("schedule: graph\n");
+        }
         text.push_str("steps:\n");
-        self.steps.iter().for_each(|step| text.push_str(&step.text()));
+        let (mut steps, last): (Vec<&Step>, Vec<&Step>) =
+            self.steps.iter().partition(|step| step.when.is_none() || !self.is_graph);
+        if self.is_graph {
+            steps.reverse();
+        }
+        steps.into_iter().chain(last).for_each(|step| text.push_str(&step.text()));
         text
     }
 }
@@ -141,6 +154,7 @@ impl Step {
             word,
             reads: Vec::new(),
             group: None,
+            when: None,
             condition: None,
             depends_on: None,
             retry: None,
@@ -155,7 +169,7 @@ impl Step {
     pub(crate) fn recipe(&self) -> Option<&Recipe> {
         match &self.kind {
             Kind::Nested(child) => Some(child),
-            Kind::Bash | Kind::Agent => None,
+            Kind::Bash | Kind::Agent | Kind::Ask => None,
         }
     }
 
@@ -183,6 +197,7 @@ impl Step {
                 field("agent_binary: scripted".to_owned());
                 field("auto_stage: false".to_owned());
             }
+            Kind::Ask => field(format!("ask: 'is {word}{reads} fine?'")),
             Kind::Nested(child) => {
                 field(format!("recipe: {}", child.name));
                 field(format!("context: {{given_{id}: '{word}{reads}'}}"));
@@ -190,6 +205,9 @@ impl Step {
         }
         if let Some(group) = &self.group {
             field(format!("parallel_group: {group}"));
+        }
+        if let Some(when) = self.when {
+            field(format!("when: {}", if when == When::Failed { "failed" } else { "always" }));
         }
         if let Some(Condition { name, text }) = &self.condition {
             field(format!("condition: \"'{text}' in {name}\""));
@@ -217,30 +235,33 @@ impl Step {
 
 /// What later steps may use.
 #[derive(Clone, Default)]
-struct Known {
+pub(crate) struct Known {
     /// Paths for templates.
-    paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
     /// Values that are certainly there, each with a text that is in it: conditions may ask for them.
     sure: Vec<(String, String)>,
     /// Steps of the same recipe.
     ids: Vec<String>,
 }
 
-struct Maker<'a> {
-    random: &'a mut Random,
-    steps: usize,
+pub(crate) struct Maker<'a> {
+    pub(crate) random: &'a mut Random,
+    pub(crate) steps: usize,
+    /// Whether there are questions and steps that clean up.
+    pub(crate) is_full: bool,
 }
 
 impl Maker<'_> {
-    fn recipe(&mut self, name: &str, outside: &[String], depth: usize) -> Recipe {
+    pub(crate) fn recipe(&mut self, name: &str, outside: &[String], depth: usize) -> Recipe {
         let mut known = Known { paths: outside.to_vec(), ..Known::default() };
         let context = self.random.chance(40).then(|| (format!("c_{name}"), "default".to_owned()));
         known.paths.extend(context.iter().map(|(name, _)| name.clone()));
         let count = if depth == 0 { self.random.between(2, 5) } else { self.random.between(1, 2) };
+        let is_graph = self.random.chance(20);
         let mut steps: Vec<Step> = Vec::new();
         while steps.len() < count {
             let together = if self.random.chance(20) { self.random.between(2, 3) } else { 1 };
-            let group = (together > 1).then(|| format!("g{}", self.steps));
+            let group = (together > 1 && !is_graph).then(|| format!("g{}", self.steps));
             // members of a group see what was there before it
             let before = known.clone();
             for _ in 0..together {
@@ -250,18 +271,30 @@ impl Maker<'_> {
             }
         }
         // the value of a recipe is that of its last step: it must not be one that a person may leave out
+        let most = if is_graph { steps.len() } else { 3 };
         let last =
-            steps.iter_mut().rev().take(3).filter(|step| depth > 0 && step.care == Care::NotIdempotent);
+            steps.iter_mut().rev().take(most).filter(|step| depth > 0 && step.care == Care::NotIdempotent);
         last.for_each(|step| step.care = Care::Effect);
-        let can_show = steps[0].form == Form::Small && steps[0].care != Care::NotIdempotent;
+        let is_plain = steps[0].form == Form::Small && steps[0].kind != Kind::Ask;
+        let can_show = is_plain && steps[0].care != Care::NotIdempotent;
         let result = (self.random.chance(20) && can_show).then(|| steps[0].id.clone());
-        Recipe { name: name.to_owned(), context, hook: self.random.chance(8), result, steps }
+        if depth > 0 && result.is_none() {
+            // an answer says when it came, and must not be the value of a recipe
+            let asks = steps.iter_mut().filter(|step| step.kind == Kind::Ask);
+            asks.for_each(|step| step.kind = Kind::Bash);
+        }
+        if self.is_full && self.random.chance(40) {
+            self.clean_up(&known, &mut steps);
+        }
+        Recipe { name: name.to_owned(), context, hook: self.random.chance(8), is_graph, result, steps }
     }
 
     fn step(&mut self, before: &Known, known: &mut Known, depth: usize) -> Step {
         self.steps += 1;
-        let id = format!("s{}", self.steps);
+        let asks = self.is_full && self.random.chance(10);
+        let id = format!("{}{}", if asks { 'q' } else { 's' }, self.steps);
         let kind = match self.random.below(100) {
+            _ if asks => Kind::Ask,
             0..18 if depth < 2 => {
                 let given = before.paths.iter().cloned().chain([format!("given_{id}")]).collect::<Vec<_>>();
                 Kind::Nested(Box::new(self.recipe(&format!("child_{id}"), &given, depth + 1)))
@@ -307,7 +340,7 @@ impl Maker<'_> {
     /// What is special about it.
     fn flavour(&mut self, step: &mut Step) {
         match (&step.kind, self.random.below(100)) {
-            (Kind::Nested(_), _) => step.retry = None,
+            (Kind::Nested(_) | Kind::Ask, _) => step.retry = None,
             (_, 0..12) => (step.care, step.retry) = (Care::NotIdempotent, None),
             (_, 12..22) => step.care = Care::Effect,
             (Kind::Bash, 22..28) => (step.form, step.reads) = (Form::Big, Vec::new()),
@@ -328,18 +361,19 @@ impl Maker<'_> {
             (Kind::Nested(child), _) => {
                 known.paths.push(step.id.clone());
                 for inner in child.steps.iter().filter(|inner| inner.form == Form::Small) {
-                    if inner.care != Care::NotIdempotent {
+                    if inner.care != Care::NotIdempotent && inner.kind != Kind::Ask && inner.when.is_none() {
                         known.paths.push(inner.id.clone());
                         known.paths.push(format!("{}.{}", step.id, inner.id));
                     }
                 }
             }
+            (Kind::Ask, _) => known.paths.push(format!("{}.choice", step.id)),
             (_, Form::Small) => known.paths.push(step.id.clone()),
             (_, Form::Big) => known.paths.push(format!("{}.length", step.id)),
             (_, Form::Json) => known.paths.push(format!("{}.v", step.id)),
         }
         let is_sure = step.condition.is_none() && step.depends_on.is_none() && step.form == Form::Small;
-        if is_sure && !matches!(step.kind, Kind::Nested(_)) {
+        if is_sure && !matches!(step.kind, Kind::Nested(_) | Kind::Ask) {
             known.sure.push((step.id.clone(), format!("{}-{}", step.id, step.word)));
         }
     }

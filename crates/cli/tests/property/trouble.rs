@@ -21,7 +21,9 @@ pub(crate) struct Mishap {
 pub(crate) fn mishaps(recipe: &Recipe, random: &mut Random) -> Vec<Mishap> {
     let mut found = Vec::new();
     for step in all_steps(recipe) {
-        if matches!(step.kind, Kind::Nested(_)) || !random.chance(25) {
+        // a step that cleans up runs less often
+        let percent = if step.when.is_some() { 50 } else { 25 };
+        if matches!(step.kind, Kind::Nested(_) | Kind::Ask) || !random.chance(percent) {
             continue;
         }
         for attempt in 1..=random.between(1, 3) {
@@ -104,12 +106,12 @@ fn find(recipe: &mut Recipe, mut at: usize) -> Option<(&mut Recipe, usize)> {
         at -= 1;
         let inner = match &recipe.steps[index].kind {
             Kind::Nested(child) => all_steps(child).len(),
-            Kind::Bash | Kind::Agent => 0,
+            Kind::Bash | Kind::Agent | Kind::Ask => 0,
         };
         if at < inner {
             return match &mut recipe.steps[index].kind {
                 Kind::Nested(child) => find(child, at),
-                Kind::Bash | Kind::Agent => None,
+                Kind::Bash | Kind::Agent | Kind::Ask => None,
             };
         }
         at -= inner;

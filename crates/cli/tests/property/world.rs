@@ -11,7 +11,11 @@ use std::{
 use serde_json::Value as Json;
 use testkit::TestEnv;
 
-use crate::{shape::Recipe, trouble::Mishap};
+use crate::{
+    order_facts::{OrderFacts, is_at_or_below, names},
+    shape::Recipe,
+    trouble::Mishap,
+};
 
 /// What every step begins and ends with. `plan/STEP` says what goes wrong in which attempt.
 const LIBRARY: &str = r#"begin() {
@@ -112,6 +116,8 @@ pub(crate) struct Facts {
     pub(crate) killed: usize,
     /// Paths of the steps that failed since the last resume.
     pub(crate) failed: BTreeSet<String>,
+    /// Cleanup and answers.
+    pub(crate) order: OrderFacts,
 }
 
 impl Facts {
@@ -145,6 +151,7 @@ impl Facts {
     }
 
     fn event(&mut self, event: &Json) {
+        self.order.event(event);
         let path = |name: &str| event[name]["path"].as_str().map(str::to_owned);
         if let Some(path) = path("step_started") {
             let step = self.step(&path);
@@ -170,25 +177,19 @@ impl Facts {
             }
         } else if let Some(resumed) = event["run_resumed"].as_object() {
             self.resumes += 1;
-            self.failed.clear();
             self.sources = resumed["sources"].as_u64().unwrap_or_default();
-            let named: Vec<String> = resumed["rerun"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(|path| path.as_str().map(str::to_owned))
-                .collect();
-            self.reruns(&named);
+            let resumed = &event["run_resumed"];
+            let stay = names(&resumed["failed"]);
+            self.failed.retain(|path| stay.iter().any(|top| is_at_or_below(path, top)));
+            self.reruns(
+                &names(&resumed["rerun"]).into_iter().chain(names(&resumed["cleanup"])).collect::<Vec<_>>(),
+            );
         }
     }
 
     /// A resume does these again, with everything below them.
     fn reruns(&mut self, named: &[String]) {
-        let covers = |path: &str| {
-            named.iter().any(|top| {
-                path == top || path.strip_prefix(top.as_str()).is_some_and(|rest| rest.starts_with('/'))
-            })
-        };
+        let covers = |path: &str| named.iter().any(|top| is_at_or_below(path, top));
         for count in self.steps.values_mut().filter(|count| covers(&count.path)) {
             count.rerun += 1;
             (count.stands, count.stands_failed) = (false, false);

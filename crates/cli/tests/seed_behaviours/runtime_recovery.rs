@@ -206,7 +206,11 @@ fn runtime_recovery_escalation_is_not_generic_failure() {
         }
     }
     let text = env.run(["show", "last"]);
-    assert!(text.stdout.contains("auto-fix gave up") && text.stdout.contains("attempt 1"), "{}", text.all());
+    assert!(
+        text.stdout.contains("auto-fix waits for your decision") && text.stdout.contains("attempt 1"),
+        "{}",
+        text.all()
+    );
     let shown = run_json(&env, &["show", "last"]).json();
     assert_eq!(
         (&shown["outcome"], &shown["exit_code"]),

@@ -67,9 +67,10 @@ pub fn resume_action<'a>(diagnosis: &Diagnosis, actions: &'a Actions) -> Option<
     actions.resume_edited.as_ref().filter(|_| is_edited).or(actions.resume.as_ref())
 }
 
-/// Whether a recipe lacks a value that it needs.
+/// Whether a recipe lacks a value that it needs, or has a value that it cannot use.
 fn lacks_value(diagnosis: &Diagnosis) -> bool {
-    diagnosis.signals.iter().any(|signal| signal.meaning == Some(Meaning::MissingValue))
+    let is_lacking = |meaning: &Meaning| matches!(meaning, Meaning::MissingValue | Meaning::UnfitValue);
+    diagnosis.signals.iter().any(|signal| signal.meaning.as_ref().is_some_and(is_lacking))
 }
 
 /// The advice where the evidence says more than the class.
@@ -80,6 +81,12 @@ fn by_evidence(diagnosis: &Diagnosis, step: &str) -> Option<String> {
         Class::Interrupted => signal(Meaning::EndedBySignal).map(|signal| {
             format!("`{step}` was ended by {} while the run was alive: find the sender", signal.quote)
         }),
+        Class::Verification if signal(Meaning::Rejected).is_some() => {
+            Some(format!("a person rejected `{step}`: change the work; a resume puts the question again"))
+        }
+        Class::Verification if signal(Meaning::UnmetRule).is_some() => Some(format!(
+            "the work of `{step}` does not meet its `ensure` rules: fix the work, not the rules"
+        )),
         Class::Verification => signal(Meaning::NoJson).map(|signal| {
             format!("`{step}` must print JSON and did not: fix its output{}", in_brackets(&signal.quote))
         }),
@@ -135,7 +142,7 @@ fn first_step(class: Class, step: &str, said: Option<&Signal>) -> String {
         Class::StaleState => "make sure that the old process has ended, then remove its lock".to_owned(),
         Class::AlreadyRunning => "wait until the other process ends, or stop it".to_owned(),
         Class::Structure => format!("correct the recipe at `{step}`{}", in_brackets(quote)),
-        Class::Verification => format!("`{step}` found a real problem: fix the work, not the check"),
+        Class::Verification => format!("`{step}` found a real problem. Fix the code, not the check"),
         Class::ValidationStrategy => {
             format!("the command of `{step}` cannot work here: correct it{}", in_brackets(quote))
         }
@@ -150,14 +157,19 @@ fn first_step(class: Class, step: &str, said: Option<&Signal>) -> String {
             format!("`{step}` has used all its attempts: find out why each one failed")
         }
         Class::Interrupted => "the run was stopped; the recipe is fine".to_owned(),
-        Class::Unknown => match meaning {
-            Some(Meaning::AgentLimit(limit)) => format!(
-                "the agent of `{step}` stopped at a limit ({limit}): give it a smaller task, or raise its limit"
-            ),
-            Some(Meaning::AgentReport) => {
-                format!("read the output of the agent of `{step}` before you try again: {quote}")
-            }
-            _ => format!("cause unknown: read the output of `{step}` before you try again"),
-        },
+        Class::Unknown => without_class(step, meaning, quote),
+    }
+}
+
+/// The advice for a failure without a class.
+fn without_class(step: &str, meaning: Option<&Meaning>, quote: &str) -> String {
+    match meaning {
+        Some(Meaning::AgentLimit(limit)) => format!(
+            "the agent of `{step}` stopped at a limit ({limit}): give it a smaller task, or raise its limit"
+        ),
+        Some(Meaning::AgentReport) => {
+            format!("read the output of the agent of `{step}` before you try again: {quote}")
+        }
+        _ => format!("cause unknown: read the output of `{step}` before you try again"),
     }
 }

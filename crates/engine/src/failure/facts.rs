@@ -48,6 +48,8 @@ pub struct Facts {
     pub missing_env: Vec<String>,
     /// Names in the context that need a value and lack it.
     pub missing_values: Vec<String>,
+    /// Inputs whose values do not fit their types.
+    pub unfit_values: Vec<String>,
     /// The environment variables that the recipe itself provides; for several with the same variable, the first one
     /// counts.
     pub providers: Vec<Provider>,
@@ -63,6 +65,8 @@ pub struct Facts {
     pub interrupted: bool,
     /// The obstacle.
     pub obstacle: Option<Obstacle>,
+    /// Rules of the step that are not met, in words.
+    pub unmet: Vec<String>,
     /// The runner's own message about it.
     pub detail: String,
     /// What is believed about programs and their words.
@@ -101,6 +105,11 @@ impl Facts {
                     problems.iter().for_each(|problem| facts.lack(&problem.need));
                 }
             }
+            Outcome::Ensure => {
+                let unmet = ended.ensure.iter().filter(|check| !check.met).map(ToString::to_string);
+                facts.unmet = unmet.collect();
+                facts.detail = facts.unmet.first().cloned().unwrap_or_default().replace('\n', " ");
+            }
             _ => {}
         }
         facts
@@ -110,7 +119,8 @@ impl Facts {
     fn lack(&mut self, need: &Need) {
         match need {
             Need::Variables(names) => self.missing_env.extend(names.iter().cloned()),
-            Need::Value(name) => self.missing_values.push(name.clone()),
+            Need::Value(name) | Need::Secret(name) => self.missing_values.push(name.clone()),
+            Need::Fit(name) => self.unfit_values.push(name.clone()),
             Need::Program(_) | Need::Path | Need::OldDirectory | Need::Depth => {}
         }
     }
@@ -144,6 +154,7 @@ fn detail(outcome: &Outcome, sub_recipe: Option<&str>) -> String {
             | Outcome::RateLimited { .. }
             | Outcome::NotJson { .. }
             | Outcome::Condition { .. }
+            | Outcome::Loop(_)
             | Outcome::Budget(_),
             _,
         ) => outcome.cause(),

@@ -103,6 +103,51 @@ fn tried(list: &syntax::CommandList, code: Option<i32>) -> Vec<Reached> {
     usual.reached.iter().filter(decides).cloned().collect()
 }
 
+/// Tries alternatives: commands that are reached only because the ones before them failed.
+fn tried_together(list: &syntax::CommandList, code: Option<i32>) -> Vec<Reached> {
+    let failed = code.filter(|code| *code != 0).unwrap_or(1);
+    let usual = try_script(list, &HashSet::new(), failed);
+    if usual.reached.len() > MOST_COMMANDS || usual.code != 0 {
+        return Vec::new();
+    }
+    for first in &usual.reached {
+        let mut failing = HashSet::from([first.place]);
+        let mut found = vec![first.clone()];
+        while found.len() <= MOST_COMMANDS {
+            let trial = try_script(list, &failing, failed);
+            if trial.code == failed {
+                return found;
+            }
+            let is_new = |reached: &&Reached| {
+                !failing.contains(&reached.place)
+                    && !usual.reached.iter().any(|known| known.place == reached.place)
+            };
+            let Some(next) = trial.reached.iter().find(is_new).cloned() else { break };
+            failing.insert(next.place);
+            found.push(next);
+        }
+    }
+    Vec::new()
+}
+
+/// A script without redirections of `[[ … ]]` to nowhere: the parser does not take them, and they change nothing.
+fn without_test_redirects(script: &str) -> String {
+    let mut parts = script.split("]]");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        kept.push_str("]]");
+        let mut rest = part;
+        while let Some(after) = ["2>&1", ">&2", "1>", "2>", "&>", ">"].iter().find_map(|sign| {
+            let after = rest.trim_start_matches(' ').strip_prefix(sign)?;
+            if sign.contains(">&") { Some(after) } else { after.trim_start().strip_prefix("/dev/null") }
+        }) {
+            rest = after;
+        }
+        kept.push_str(rest);
+    }
+    kept
+}
+
 /// Whether the last command is `false`: then that is the failure itself.
 fn ends_with_false(list: &syntax::CommandList) -> bool {
     let last = list
@@ -121,7 +166,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn script(&self, script: &str, depth: usize) -> FailingCommand {
-        let Some(list) = syntax::parse(script) else {
+        let parsed = syntax::parse(script).or_else(|| syntax::parse(&without_test_redirects(script)));
+        let Some(list) = parsed else {
             return match has_effect(self.knowledge, script) {
                 true => FailingCommand::Effect(script.to_owned()),
                 false => FailingCommand::Other,
@@ -133,12 +179,20 @@ impl Search<'_> {
             // `bash -c '…'`
             let words: Vec<&str> = only.words.iter().map(String::as_str).collect();
             let used = self.knowledge.use_of(&words);
-            if let Some(code) = used.code.filter(|_| depth < DEEPEST && self.knowledge.is_shell(used.program))
-            {
-                return self.script(code, depth + 1);
+            let code = match words.as_slice() {
+                ["eval", code @ ..] => Some(code.join(" ")),
+                _ => used.code.filter(|_| self.knowledge.is_shell(used.program)).map(str::to_owned),
+            };
+            if let Some(code) = code.filter(|_| depth < DEEPEST) {
+                return self.script(&code, depth + 1);
             }
         }
         if deciders.is_empty() {
+            // `test -e a || test -e b`: only together they explain the exit code
+            let together = tried_together(&list, self.ended.code);
+            if !together.is_empty() && together.iter().all(|found| self.check(&found.words).is_some()) {
+                return self.last_check(&together.iter().collect::<Vec<_>>());
+            }
             let words = list
                 .simple_commands()
                 .into_iter()
@@ -217,9 +271,8 @@ impl Search<'_> {
         let printed = self.ended.stdout.to_lowercase();
         let verb =
             used.words.iter().skip(1).find(|word| !word.starts_with('-')).map(|word| word.to_lowercase());
-        let spoken_of =
-            ["error", "fatal", "denied", "rejected", "failed to"].iter().any(|word| printed.contains(word))
-                || verb.is_some_and(|verb| verb.len() > 2 && printed.contains(&verb));
+        let spoken_of = self.knowledge.phrases().printed_errors.iter().any(|word| printed.contains(word))
+            || verb.is_some_and(|verb| verb.len() > 2 && printed.contains(&verb));
         let is_hushed = words.iter().any(|word| ["--silent", "-s", "--quiet", "-q"].contains(&word.as_str()));
         let is_outspoken = self.knowledge.has_habit(used.program, Habit::PrintsErrors);
         is_outspoken && !is_hushed && self.ended.stderr.trim().is_empty() && !spoken_of

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::{Class, Facts};
-use crate::knowledge::Knowledge;
+use crate::{knowledge::Knowledge, run::outcome::Outcome};
 
 /// A short name of a failure; equal for failures that differ only in times, durations, counters, process ids and other
 /// ids, temporary paths and attempt numbers.
@@ -14,7 +14,10 @@ pub fn fingerprint(step: &str, class: Class, facts: &Facts) -> String {
         Some(code) => format!("exit {code}"),
         None => normalize(&format!("{:?}", outcome.kind())),
     });
-    let failure = facts.agent_failure.as_deref().unwrap_or_default();
+    let failure = match &facts.outcome {
+        Some(Outcome::Ensure) => &facts.unmet.join("\n"),
+        _ => facts.agent_failure.as_deref().unwrap_or_default(),
+    };
     let parts = [
         step.to_owned(),
         class.as_str().to_owned(),

@@ -48,6 +48,8 @@ pub enum StepType {
     Agent,
     /// It runs a recipe.
     Recipe,
+    /// It asks a person.
+    Ask,
 }
 
 /// The link of a step to the agent steps before it.
@@ -133,10 +135,16 @@ pub enum Meaning {
     EndedBySignal,
     /// The output of a command is not the required JSON.
     NoJson,
+    /// A rule under `ensure` is not met.
+    UnmetRule,
+    /// A person rejected the work.
+    Rejected,
     /// The program exists but cannot be executed.
     CannotBeExecuted,
     /// The recipe lacks a value that it needs.
     MissingValue,
+    /// A given value does not fit the type of its input.
+    UnfitValue,
     /// The directory in which the run began is gone.
     OldDirectory,
     /// The limit on processes is reached.

@@ -7,7 +7,10 @@ use super::{
     Signal, StepType, View,
     text::{has_verdict, says_out_of_memory},
 };
-use crate::run::{cause::AgentFailure, outcome::Outcome};
+use crate::run::{
+    cause::{AgentFailure, LoopFailure},
+    outcome::Outcome,
+};
 
 /// Signals that ask a program to end.
 const HANGUP: i32 = 1;
@@ -36,6 +39,12 @@ fn by_obstacle(facts: &Facts) -> Option<Diagnosis> {
     if !facts.missing_values.is_empty() {
         let names = facts.missing_values.join(", ");
         let signal = Signal::new("values are not given", &names, "context").meaning(Meaning::MissingValue);
+        return Some(Diagnosis::new(Class::MissingEnv, Confidence::High, vec![signal]));
+    }
+    if !facts.unfit_values.is_empty() {
+        let names = facts.unfit_values.join(", ");
+        let signal =
+            Signal::new("values do not fit their types", &names, "context").meaning(Meaning::UnfitValue);
         return Some(Diagnosis::new(Class::MissingEnv, Confidence::High, vec![signal]));
     }
     let obstacle = obstacle(facts)?;
@@ -91,8 +100,22 @@ fn by_outcome(facts: &Facts, view: &View) -> Option<Diagnosis> {
         }
         Outcome::Limit(_) => says(Class::Structure, "a limit of the recipe is exceeded"),
         Outcome::Condition { .. } => says(Class::Structure, "a condition cannot be evaluated"),
+        Outcome::Ensure => {
+            let signal = Signal::new("a rule of the step is not met", &facts.detail, "outcome");
+            let signals = vec![signal.meaning(Meaning::UnmetRule)];
+            Some(Diagnosis::new(Class::Verification, Confidence::High, signals))
+        }
+        Outcome::Loop(LoopFailure::NotReached { .. }) => {
+            says(Class::Verification, "the loop did not reach its condition")
+        }
+        Outcome::Loop(_) => says(Class::Structure, "the loop cannot be entered"),
         Outcome::Budget(_) => says(Class::RetryExhausted, "a budget is used up"),
         Outcome::Cancelled => says(Class::Interrupted, "the run was stopped"),
+        Outcome::Rejected { .. } => {
+            let signal = Signal::new("a person rejected it", &facts.detail, "outcome");
+            let signals = vec![signal.meaning(Meaning::Rejected)];
+            Some(Diagnosis::new(Class::Verification, Confidence::High, signals))
+        }
         Outcome::Lost => says(Class::Interrupted, "the runner had ended before the step"),
         // an agent that could not be asked again has not drifted
         Outcome::NotJson { .. } if facts.agent_trouble.is_some() => None,

@@ -222,9 +222,7 @@ impl<'a> Reader<'a> {
     /// Whether a full disk next to the verdict of a test is a problem of the machine: no test, no test file and no
     /// assertion is about disks.
     fn is_no_subject(&self, line: &str) -> bool {
-        let is_about = |text: &str| {
-            ["disk", "enospc", "no_space", "nospace", "quota"].iter().any(|word| text.contains(word))
-        };
+        let is_about = |text: &str| self.phrases().disk_subjects.iter().any(|word| text.contains(word));
         let says_so = |line: &&str| !self.phrases().causes.iter().any(|known| known.says(line).is_some());
         let lower = line.to_lowercase();
         has_words(&lower, "no space left on device")

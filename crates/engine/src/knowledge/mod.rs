@@ -104,6 +104,11 @@ static PHRASES: LazyLock<Phrases> =
     LazyLock::new(|| decode(include_str!("phrases.yaml")).unwrap_or_default());
 
 impl Knowledge {
+    /// Whether a user added nothing.
+    pub fn is_built_in(&self) -> bool {
+        self.programs.is_none() && self.phrases.is_none()
+    }
+
     /// What the runner believes without a user's additions. Nothing is parsed yet.
     pub fn built_in() -> Knowledge {
         Knowledge::default()

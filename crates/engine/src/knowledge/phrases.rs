@@ -16,6 +16,10 @@ pub struct Phrases {
     pub verdicts: Vec<String>,
     /// Words for counted failures.
     pub counted_failures: Vec<String>,
+    /// Words of an error on standard output.
+    pub printed_errors: Vec<String>,
+    /// Words of a test about disks.
+    pub disk_subjects: Vec<String>,
     /// Lines that report the result of one test.
     pub test_lines: LineEdges,
     /// Words about a variable that is not set.

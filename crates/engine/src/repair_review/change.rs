@@ -120,6 +120,8 @@ pub enum ReviewRule {
     MayHaveEffects,
     /// The script cannot be parsed.
     NotParsed,
+    /// A question to a person has changed.
+    QuestionChanged,
     /// No rule decides about this part.
     NoRule,
 }
@@ -150,6 +152,7 @@ impl ReviewRule {
             | ReviewRule::EffectChanged
             | ReviewRule::MayHaveEffects
             | ReviewRule::NotParsed
+            | ReviewRule::QuestionChanged
             | ReviewRule::NoRule => ReviewVerdict::Ask,
         }
     }
@@ -179,6 +182,7 @@ impl ReviewRule {
             ReviewRule::EffectChanged => "effect_changed",
             ReviewRule::MayHaveEffects => "may_have_effects",
             ReviewRule::NotParsed => "not_parsed",
+            ReviewRule::QuestionChanged => "question_changed",
             ReviewRule::NoRule => "no_rule",
         }
     }
@@ -210,6 +214,7 @@ impl ReviewRule {
             ReviewRule::EffectChanged => "the step changes the world outside",
             ReviewRule::MayHaveEffects => "the new step may change something",
             ReviewRule::NotParsed => "the script cannot be parsed",
+            ReviewRule::QuestionChanged => "the step asks a person",
             ReviewRule::NoRule => "no rule decides about it",
         }
     }
@@ -233,6 +238,11 @@ impl ChangedPart {
 }
 
 impl Change {
+    /// Leaves the decision to a person: the change is part of a question to people.
+    pub(super) fn doubt(&mut self) {
+        (self.rule, self.verdict) = (ReviewRule::QuestionChanged, ReviewRule::QuestionChanged.verdict());
+    }
+
     /// The change, the rule, and who decided if it was not the rule: in one line.
     pub fn describe(&self) -> String {
         let place = self.step.as_ref().map(|step| format!("`{step}`: ")).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! The work of a step before and after: its command, its prompt, its recipe.
 
 use recipe::{
-    plan::{AgentStep, Step, StepKind, Target, ValueTemplate},
+    plan::{AgentStep, AskStep, Step, StepKind, Target, ValueTemplate},
     shell::syntax::{self, CommandList},
+    template::Template,
 };
 
 use super::{
@@ -32,6 +33,7 @@ pub(super) fn review_work(pair: &Pair<'_>, at: usize, new: &Step, changes: &mut 
         }
         (StepKind::Agent(left), StepKind::Agent(right)) => review_agent(&old.id, left, right, changes),
         (StepKind::Nested { .. }, StepKind::Nested { .. }) => review_nested(old, new, changes),
+        (StepKind::Ask(left), StepKind::Ask(right)) => review_question(&old.id, left, right, changes),
         _ => {
             let rule = match role {
                 Role { effect: true, .. } => ReviewRule::EffectLost,
@@ -55,6 +57,11 @@ fn review_command(pair: &Pair<'_>, old: &str, new: &str, role: Role) -> ReviewRu
         before.as_ref().and_then(|before| outside_effects::lost(pair.knowledge, before, &after))
     {
         return rule;
+    }
+    let is_conditional_now =
+        |before: &CommandList| outside_effects::is_conditional_now(pair.knowledge, before, &after);
+    if role.effect && before.as_ref().is_some_and(is_conditional_now) {
+        return ReviewRule::EffectConditional;
     }
     if cannot_fail(&after) && !before.as_ref().is_some_and(cannot_fail) {
         return ReviewRule::AlwaysSucceeds;
@@ -95,7 +102,12 @@ fn review_agent(id: &str, old: &AgentStep, new: &AgentStep, changes: &mut Change
             changes.add(ChangedPart::Setting(name.to_owned()), Some(id), ReviewRule::NoRule);
         }
     };
-    set("agent", old.reference != new.reference || old.program != new.program || old.mode != new.mode);
+    set("agent", old.reference != new.reference || old.programs != new.programs || old.mode != new.mode);
+    let texts = |templates: &[Template]| -> Vec<String> {
+        templates.iter().map(|template| template.text().to_owned()).collect()
+    };
+    set("agent_args", texts(&old.args) != texts(&new.args));
+    set("prompt_file", path(&old.prompt_file) != path(&new.prompt_file));
     set("model", model(old) != model(new));
     if old.auto_stage != new.auto_stage {
         let part = ChangedPart::Setting("auto_stage".to_owned());
@@ -106,6 +118,11 @@ fn review_agent(id: &str, old: &AgentStep, new: &AgentStep, changes: &mut Change
         let rule = if is_half_as_long(left, right) { ReviewRule::PromptKept } else { ReviewRule::NoRule };
         changes.add(ChangedPart::Prompt, Some(id), rule);
     }
+}
+
+/// The path of a prompt file that is known only when the step runs.
+fn path(file: &Option<Template>) -> Option<&str> {
+    file.as_ref().map(Template::text)
 }
 
 /// Whether a prompt has at least half as many words as before: a much shorter one may ask for less.
@@ -131,7 +148,23 @@ fn review_nested(old: &Step, new: &Step, changes: &mut Changes) {
     let model = |agent: &recipe::plan::Recoverer| agent.model.as_ref().map(|model| model.text().to_owned());
     set("recipe", target_name(left) != target_name(right));
     set("context", values(gave) != values(gives));
-    set("recovery_on_failure", had != has || by.program != now.program || model(by) != model(now));
+    set("recovery_on_failure", had != has || by.programs != now.programs || model(by) != model(now));
+}
+
+/// Every change to a question is a question itself: a person relies on its words.
+fn review_question(id: &str, old: &AskStep, new: &AskStep, changes: &mut Changes) {
+    let shown = |ask: &AskStep| format!("{:?}", ask.show);
+    for (name, is_changed) in [
+        ("ask", old.question.text() != new.question.text()),
+        ("show", shown(old) != shown(new)),
+        ("choices", old.choices != new.choices),
+        ("fields", format!("{:?}", old.fields) != format!("{:?}", new.fields)),
+        ("on_timeout", old.on_timeout != new.on_timeout),
+    ] {
+        if is_changed {
+            changes.add(ChangedPart::Setting(name.to_owned()), Some(id), ReviewRule::NoRule);
+        }
+    }
 }
 
 fn target_name(target: &Target) -> &str {

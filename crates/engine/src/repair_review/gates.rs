@@ -1,11 +1,13 @@
 //! Declarations of a recipe and its steps: gates stay or get stricter, other settings follow the role of the step.
 
 use recipe::{
-    plan::{JsonMode, Limits, Retry, Step, StepKind, Unit},
-    syntax::Rule,
+    plan::{
+        EnsureKind, EnsureRule, Input, JsonMode, Limits, Permissions, Repeat, Retry, Step, StepKind, Unit,
+    },
+    syntax::{PermissionLevel, Rule, Shell},
 };
 
-use super::{ChangedPart, Changes, Pair, ReviewRule, roles::Role};
+use super::{ChangedPart, Changes, Pair, ReviewRule, json_schemas, roles::Role};
 
 /// How an upper bound has changed.
 fn bound<T: PartialOrd>(old: Option<T>, new: Option<T>) -> Option<ReviewRule> {
@@ -37,15 +39,28 @@ pub(super) fn review_recipe(pair: &Pair<'_>, unset: Limits, changes: &mut Change
         }
     };
     bounds.into_iter().for_each(|(name, rule)| set(name, rule));
+    set("permissions", permissions(old.limits.permissions, new.limits.permissions));
+    set("schedule", (old.is_graph != new.is_graph).then_some(ReviewRule::NoRule));
     set("hooks", (hooks(old) != hooks(new)).then_some(ReviewRule::HooksChanged));
     set("secrets", (old.secrets != new.secrets).then_some(ReviewRule::SecretsChanged));
-    set("env.files", (old.env_files != new.env_files).then_some(ReviewRule::NoRule));
+    set("env.files", (old.env.files != new.env.files).then_some(ReviewRule::NoRule));
+    set("env.set", (old.env.set_as_written() != new.env.set_as_written()).then_some(ReviewRule::NoRule));
+    set("shell", shell(old.shell, new.shell));
     let output = |unit: &Unit| unit.output.as_ref().map(|output| output.template.text().to_owned());
     set("output", (output(old) != output(new)).then_some(ReviewRule::NoRule));
-    set("env.required", demands(&old.required_env, &new.required_env));
+    set("env.required", demands(&old.env.required, &new.env.required));
     set("context_validation", rules(old, new));
     set("inputs", inputs(old, new));
     review_values(pair, changes);
+}
+
+/// A command that no longer ends at its first failure is looser.
+fn shell(old: Shell, new: Shell) -> Option<ReviewRule> {
+    match (old, new) {
+        (Shell::Strict, Shell::Bash) => Some(ReviewRule::Loosened),
+        (Shell::Bash, Shell::Strict) => Some(ReviewRule::Stricter),
+        (Shell::Bash, Shell::Bash) | (Shell::Strict, Shell::Strict) => None,
+    }
 }
 
 /// How a list of demands has changed.
@@ -61,12 +76,16 @@ fn rules(old: &Unit, new: &Unit) -> Option<ReviewRule> {
     demands(&strict(old), &strict(new))
 }
 
+/// What an input demands; its description demands nothing.
+fn demand(input: &Input) -> Input {
+    Input { description: String::new(), ..input.clone() }
+}
+
 fn inputs(old: &Unit, new: &Unit) -> Option<ReviewRule> {
-    let shape = |unit: &Unit| -> Vec<(String, bool, Option<recipe::value::Value>)> {
-        let inputs = unit.inputs.iter();
-        inputs.map(|input| (input.name.clone(), input.required, input.default.clone())).collect()
-    };
-    demands(&shape(old), &shape(new))
+    demands(
+        &old.inputs.iter().map(demand).collect::<Vec<_>>(),
+        &new.inputs.iter().map(demand).collect::<Vec<_>>(),
+    )
 }
 
 fn hooks(unit: &Unit) -> [Option<&str>; 3] {
@@ -92,55 +111,141 @@ fn review_values(pair: &Pair<'_>, changes: &mut Changes) {
 }
 
 /// Gates that a step declares.
-pub(super) fn review_gates(old: &Step, new: &Step, changes: &mut Changes) {
+pub(super) fn review_gates(pair: &Pair<'_>, old: &Step, new: &Step, changes: &mut Changes) {
+    let stricter = if is_proof(pair, old, new) { ReviewRule::NoRule } else { ReviewRule::Stricter };
     let mut set = |name: &str, rule: Option<ReviewRule>| {
         if let Some(rule) = rule {
             changes.add(ChangedPart::Setting(name.to_owned()), Some(&old.id), rule);
         }
     };
     set("timeout", bound(old.timeout, new.timeout));
+    set("shell", shell(old.shell, new.shell));
     set("retry", retry(old.retry.as_ref(), new.retry.as_ref()));
     set(
         "parse_json",
         match strictness(new.json).cmp(&strictness(old.json)) {
             std::cmp::Ordering::Less => Some(ReviewRule::Loosened),
             std::cmp::Ordering::Equal => None,
-            std::cmp::Ordering::Greater => Some(ReviewRule::Stricter),
+            std::cmp::Ordering::Greater => Some(stricter),
         },
     );
     set(
         "json_schema",
         match (&old.json_schema, &new.json_schema) {
-            (None, Some(_)) => Some(ReviewRule::Stricter),
+            (None, None) => None,
+            (None, Some(_)) => Some(stricter),
             (Some(_), None) => Some(ReviewRule::Loosened),
-            (old, new) => (old != new).then_some(ReviewRule::NoRule),
+            (Some(old), Some(new)) => match json_schemas::review_schema(old, new) {
+                Some(ReviewRule::Stricter) => Some(stricter),
+                rule => rule,
+            },
         },
     );
+    set("when", (old.when != new.when).then_some(ReviewRule::FailurePolicyChanged));
     set(
         "continue_on_error",
         (old.continue_on_error != new.continue_on_error).then_some(ReviewRule::FailurePolicyChanged),
     );
-    let is_undeclared = old.effects.iter().any(|effect| !new.effects.contains(effect));
+    set("effects", effects(&old.effects, &new.effects));
+    set("ensure", ensure(&old.ensure, &new.ensure));
+    set("ensure_retries", bound(Some(old.ensure_retries), Some(new.ensure_retries)));
+    set("exit_codes", (old.exit_codes != new.exit_codes).then_some(ReviewRule::NoRule));
     set(
-        "effects",
-        match old.effects == new.effects {
-            true => None,
-            false if is_undeclared => Some(ReviewRule::EffectLost),
-            false => Some(ReviewRule::Stricter),
+        "idempotent",
+        match (old.idempotent, new.idempotent) {
+            (false, true) => Some(ReviewRule::Loosened),
+            (true, false) => Some(ReviewRule::NoRule),
+            _ => None,
         },
     );
-    set("exit_codes", (old.exit_codes != new.exit_codes).then_some(ReviewRule::NoRule));
-    set("idempotent", (old.idempotent != new.idempotent).then_some(ReviewRule::NoRule));
     if let (StepKind::Agent(left), StepKind::Agent(right)) = (&old.kind, &new.kind) {
         set("idle_timeout", bound(left.idle_timeout, right.idle_timeout));
         set("json_retries", bound(Some(left.json_retries), Some(right.json_retries)));
+        set("permissions", permissions(left.permissions, right.permissions));
     }
+}
+
+/// Declared effects stay declared.
+fn effects(old: &[String], new: &[String]) -> Option<ReviewRule> {
+    let is_undeclared = old.iter().any(|effect| !new.contains(effect));
+    match old == new {
+        true => None,
+        false if is_undeclared => Some(ReviewRule::EffectLost),
+        false => Some(ReviewRule::Stricter),
+    }
+}
+
+/// An agent that may do more, or that is no longer refused, is looser. A step that says nothing may get its level from
+/// the recipe or the command line, so leaving one out is looser too.
+fn permissions(old: Option<Permissions>, new: Option<Permissions>) -> Option<ReviewRule> {
+    let rank = |permissions: Permissions| match permissions.level {
+        PermissionLevel::ReadOnly => 0,
+        PermissionLevel::Edit => 1,
+        PermissionLevel::Full => 2,
+    };
+    match (old, new) {
+        _ if old == new => None,
+        (Some(old), Some(new)) if rank(new) <= rank(old) && (new.required || !old.required) => {
+            Some(ReviewRule::Stricter)
+        }
+        (None, Some(new)) if new.level != PermissionLevel::Full => Some(ReviewRule::Stricter),
+        _ => Some(ReviewRule::Loosened),
+    }
+}
+
+/// Whether an `ensure` rule reads the value of a step: another form or name of the value can make the rule pass.
+fn is_proof(pair: &Pair<'_>, old: &Step, new: &Step) -> bool {
+    let names = [&old.store, &new.store];
+    let reads = |rule: &EnsureRule| {
+        rule.reads().iter().any(|path| names.into_iter().flatten().any(|name| *name == path.root))
+    };
+    // a command sees the value in its environment
+    let is_own = |rule: &EnsureRule| matches!(rule, EnsureRule::Command(_) | EnsureRule::Condition(_));
+    let steps = pair.plan.units.iter().flat_map(|unit| &unit.steps);
+    old.ensure.iter().any(is_own) || steps.into_iter().any(|step| step.ensure.iter().any(reads))
+}
+
+/// More iterations are looser, and so is a loop that no longer has to reach its condition.
+fn repeat(old: &Step, new: &Step) -> Option<ReviewRule> {
+    let (Some(old), Some(new)) = (old.repeat(), new.repeat()) else {
+        return (old.repeat().is_some() != new.repeat().is_some()).then_some(ReviewRule::NoRule);
+    };
+    let until = |repeat: &Repeat| repeat.until.as_ref().map(|until| until.text().to_owned());
+    if old.on_exhausted != new.on_exhausted {
+        return Some(ReviewRule::FailurePolicyChanged);
+    }
+    let is_same = until(old) == until(new) && old.delay == new.delay;
+    bound(Some(old.max), Some(new.max)).or((!is_same).then_some(ReviewRule::NoRule))
 }
 
 fn retry(old: Option<&Retry>, new: Option<&Retry>) -> Option<ReviewRule> {
     let attempts = |retry: Option<&Retry>| retry.map_or(1, |retry| retry.max_attempts);
+    let on = |retry: Option<&Retry>| retry.map(|retry| retry.on.clone()).unwrap_or_default();
+    let is_wider = old.is_some() && on(new).iter().any(|kind| !on(old).contains(kind));
     let is_same = old == new;
-    bound(Some(attempts(old)), Some(attempts(new))).or((!is_same).then_some(ReviewRule::NoRule))
+    match bound(Some(attempts(old)), Some(attempts(new))) {
+        _ if is_wider => Some(ReviewRule::Loosened),
+        None => (!is_same).then_some(ReviewRule::NoRule),
+        bounded => bounded,
+    }
+}
+
+/// A rule that is gone or different makes a step looser; a new one makes it stricter.
+fn ensure(old: &[EnsureRule], new: &[EnsureRule]) -> Option<ReviewRule> {
+    let written = |rules: &[EnsureRule]| -> Vec<(EnsureKind, String)> {
+        rules.iter().map(|rule| (rule.kind(), rule.demand())).collect()
+    };
+    let (old, mut new) = (written(old), written(new));
+    let more = new.len() > old.len();
+    let is_kept = old.iter().all(|rule| {
+        let at = new.iter().position(|known| known == rule);
+        at.map(|at| new.remove(at)).is_some()
+    });
+    match (is_kept, more) {
+        (false, _) => Some(ReviewRule::Loosened),
+        (true, true) => Some(ReviewRule::Stricter),
+        (true, false) => None,
+    }
 }
 
 fn strictness(mode: JsonMode) -> u8 {
@@ -166,15 +271,28 @@ pub(super) fn review_settings(pair: &Pair<'_>, at: usize, new: &Step, changes: &
         step.depends_on.iter().map(|at| unit.steps[*at].id.clone()).collect()
     };
     let is_moved = needs(pair.old, old) != needs(pair.new, new);
-    set("depends_on", is_moved.then_some(ReviewRule::NoRule));
+    let kept = needs(pair.new, new);
+    let is_proof = |at: &usize| pair.roles[*at].verifies && !kept.contains(&pair.old.steps[*at].id);
+    let loses_proof = role.effect && old.depends_on.iter().any(is_proof);
+    let rule = if loses_proof { ReviewRule::EffectBeforeCheck } else { ReviewRule::NoRule };
+    set("depends_on", is_moved.then_some(rule));
     let group = |step: &Step| step.group.as_ref().map(|group| group.name.clone());
     set("parallel_group", (group(old) != group(new)).then_some(ReviewRule::NoRule));
     let directory = |step: &Step| step.working_dir.as_ref().map(|dir| dir.text().to_owned());
-    set("working_dir", (directory(old) != directory(new)).then(|| role.unlisted()));
+    // the commands of `ensure` run in the same directory and environment
+    let around = || if old.ensure.is_empty() { role.unlisted() } else { ReviewRule::NoRule };
+    set("working_dir", (directory(old) != directory(new)).then(around));
     let variables = |step: &Step| -> Vec<(String, String)> {
         step.env.iter().map(|(name, value)| (name.clone(), value.text().to_owned())).collect()
     };
-    set("env", (variables(old) != variables(new)).then(|| role.unlisted()));
+    set("env", (variables(old) != variables(new)).then(around));
+    let each = |step: &Step| step.each().map(|each| (each.list_digest.clone(), each.item.clone()));
+    set("for_each", (each(old) != each(new)).then_some(ReviewRule::NoRule));
+    set("repeat", repeat(old, new));
+    let keeps_going = |step: &Step| step.each().map(|each| each.keep_going);
+    set("keep_going", (keeps_going(old) != keeps_going(new)).then_some(ReviewRule::FailurePolicyChanged));
+    let most = |step: &Step| step.each().map(|each| each.max_items);
+    set("max_items", bound(most(old), most(new)));
     set("produces", (old.produces != new.produces).then(|| role.unlisted()));
     set("reads", (old.reads != new.reads).then(|| role.unlisted()));
     set("output", (old.store != new.store).then(|| stored(pair, old, new)));
@@ -215,5 +333,9 @@ fn stored(pair: &Pair<'_>, old: &Step, new: &Step) -> ReviewRule {
         .store
         .as_ref()
         .is_none_or(|name| !pair.old.steps.iter().any(|step| recipe::graph::reads(step).contains(name)));
-    if was_unknown && is_unread { ReviewRule::NameResolves } else { ReviewRule::NoRule }
+    if was_unknown && is_unread && !is_proof(pair, old, new) {
+        ReviewRule::NameResolves
+    } else {
+        ReviewRule::NoRule
+    }
 }

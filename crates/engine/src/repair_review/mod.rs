@@ -7,6 +7,8 @@ mod change;
 mod commands;
 mod corrections;
 mod gates;
+mod json_schemas;
+mod looked_at;
 mod outside_effects;
 mod presence;
 mod reliability;
@@ -16,9 +18,10 @@ pub use change::{Change, ChangedPart, DecidedBy, ReviewRule, ReviewVerdict};
 pub use outside_effects::has_effect;
 pub use reliability::cannot_fail;
 
-use recipe::plan::{Limits, Plan, Unit};
+use recipe::plan::{Limits, Plan, StepKind, Unit};
 
 use crate::knowledge::Knowledge;
+use looked_at::LookedAt;
 use roles::{Role, role};
 
 /// Both versions of one recipe, and what the rules need to know about its steps.
@@ -28,6 +31,10 @@ struct Pair<'a> {
     new: &'a Unit,
     /// The roles of the old steps.
     roles: Vec<Role>,
+    /// The plan of the old recipe.
+    plan: &'a Plan,
+    /// What the checks of that plan look at.
+    looked_at: &'a LookedAt,
 }
 
 /// The changes found so far.
@@ -54,11 +61,12 @@ impl Changes {
 /// Every change between two versions of a recipe and its sub-recipes. `failed_step` is the path of the step that failed.
 pub fn review(knowledge: &Knowledge, before: &Plan, after: &Plan, failed_step: &str) -> Vec<Change> {
     let mut changes = Changes::default();
+    let looked_at = LookedAt::of(knowledge, before, failed_step);
     let nested = before.units.iter().filter(|unit| unit.path != before.root().path);
     let same = nested.filter_map(|old| Some((old, after.units.iter().find(|new| new.path == old.path)?)));
     for (old, new) in [(before.root(), after.root())].into_iter().chain(same) {
         let roles = (0..old.steps.len()).map(|at| role(knowledge, before, old, at, failed_step)).collect();
-        let pair = Pair { knowledge, old, new, roles };
+        let pair = Pair { knowledge, old, new, roles, plan: before, looked_at: &looked_at };
         presence::review_presence(&pair, &mut changes);
         presence::review_order(&pair, &mut changes);
         gates::review_recipe(&pair, unset_limits(before, old), &mut changes);
@@ -78,19 +86,27 @@ fn review_step(pair: &Pair<'_>, at: usize, new: &recipe::plan::Step, changes: &m
         return;
     }
     let before = changes.list.len();
-    gates::review_gates(old, new, changes);
+    gates::review_gates(pair, old, new, changes);
     gates::review_settings(pair, at, new, changes);
     commands::review_work(pair, at, new, changes);
-    // a place for the rules of `ensure` and `when`, once recipes have them
     if changes.list.len() == before {
         changes.add(ChangedPart::Setting("definition".to_owned()), Some(&old.id), pair.roles[at].unlisted());
+    }
+    if matches!(old.kind, StepKind::Ask(_)) {
+        // a shorter time is stricter for a program, but a person may be the one who loses it
+        let own = changes.list[before..].iter_mut();
+        own.filter(|change| change.verdict == ReviewVerdict::Accepted).for_each(Change::doubt);
     }
 }
 
 /// The limits of a recipe that sets none: only the main recipe has default limits.
 fn unset_limits(plan: &Plan, unit: &Unit) -> Limits {
     if unit.path == plan.root().path {
-        Limits { max_depth: Some(Limits::DEFAULT_DEPTH), max_total_steps: Some(Limits::DEFAULT_STEPS) }
+        Limits {
+            max_depth: Some(Limits::DEFAULT_DEPTH),
+            max_total_steps: Some(Limits::DEFAULT_STEPS),
+            permissions: None,
+        }
     } else {
         Limits::default()
     }

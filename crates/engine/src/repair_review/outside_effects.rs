@@ -5,7 +5,7 @@ use recipe::shell::syntax::{
 };
 
 use super::ReviewRule;
-use crate::knowledge::Knowledge;
+use crate::knowledge::{CheckKind, Knowledge};
 
 /// Whether a command is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +42,24 @@ pub fn has_effect(knowledge: &Knowledge, script: &str) -> bool {
 
 /// The outside effects of a script, in order.
 pub(super) fn find(knowledge: &Knowledge, list: &CommandList) -> Vec<OutsideEffect> {
-    let mut search = EffectSearch { knowledge, found: Vec::new() };
+    search(knowledge, list, Searched::Known)
+}
+
+fn search(knowledge: &Knowledge, list: &CommandList, searched: Searched) -> Vec<OutsideEffect> {
+    let mut search = EffectSearch { knowledge, searched, found: Vec::new() };
     search.list(list, Reach::Always, 0);
     search.found
+}
+
+/// Whether a command that was always reached may now be skipped. For steps that declare an effect: each of their
+/// commands may be the one that has it.
+pub(super) fn is_conditional_now(knowledge: &Knowledge, before: &CommandList, after: &CommandList) -> bool {
+    let (old, new) = (search(knowledge, before, Searched::Every), search(knowledge, after, Searched::Every));
+    let is_less_certain = |effect: &OutsideEffect| {
+        let mut same = new.iter().filter(|other| other.program == effect.program).peekable();
+        same.peek().is_some() && same.all(|other| matches!(other.reach, Reach::Sometimes | Reach::Never))
+    };
+    old.iter().filter(|effect| effect.reach == Reach::Always).any(is_less_certain)
 }
 
 /// The rule by which effects are lost, if any is.
@@ -73,8 +88,18 @@ pub(super) fn lost(knowledge: &Knowledge, before: &CommandList, after: &CommandL
     }
 }
 
+/// Which commands count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Searched {
+    /// Known effects, by the name of their program.
+    Known,
+    /// Every command, by all its words.
+    Every,
+}
+
 struct EffectSearch<'a> {
     knowledge: &'a Knowledge,
+    searched: Searched,
     found: Vec<OutsideEffect>,
 }
 
@@ -94,14 +119,41 @@ impl EffectSearch<'_> {
 
     fn entry(&mut self, entry: &ListEntry, reach: Reach, depth: usize) {
         self.pipeline(&entry.first, reach, depth);
+        let mut reach = reach;
+        let mut previous = &entry.first;
         for (joint, pipeline) in &entry.rest {
-            // after `&&` it waits for work; after `||` it waits for a failure
-            let reach = match joint {
+            // after `&&` it waits for work or for a condition; after `||` it waits for a failure
+            let here = match joint {
+                Joint::And if self.is_condition(previous) => {
+                    reach = weaker(reach);
+                    reach
+                }
                 Joint::And => reach,
                 Joint::Or => weaker(reach),
             };
-            self.pipeline(pipeline, reach, depth);
+            self.pipeline(pipeline, here, depth);
+            previous = pipeline;
         }
+    }
+
+    /// Whether a pipeline only asks something: `test -f x`, `! …`.
+    fn is_condition(&self, pipeline: &Pipeline) -> bool {
+        let asks = |command: &ShellCommand| match &command.kind {
+            CommandKind::Simple { words, .. } => {
+                let texts: Vec<String> = words.iter().map(ShellWord::text).collect();
+                let words: Vec<&str> = texts.iter().map(String::as_str).collect();
+                words.first() == Some(&"((")
+                    || self.knowledge.use_of(&words).check == Some(CheckKind::Compare)
+            }
+            CommandKind::Group(list) | CommandKind::Subshell(list) => {
+                list.entries.last().is_some_and(|entry| {
+                    self.is_condition(&entry.first)
+                        || entry.rest.iter().any(|(_, pipeline)| self.is_condition(pipeline))
+                })
+            }
+            _ => false,
+        };
+        pipeline.is_negated || pipeline.commands.last().is_some_and(asks)
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, reach: Reach, depth: usize) {
@@ -147,7 +199,9 @@ impl EffectSearch<'_> {
         if let Some(list) = code.and_then(syntax::parse) {
             self.list(&list, reach, depth + 1);
         }
-        if found.effect.is_some() {
+        if self.searched == Searched::Every {
+            self.found.push(OutsideEffect { program: words.join(" "), reach, is_rehearsal: false });
+        } else if found.effect.is_some() {
             let is_rehearsal = found.dry_run.is_some();
             self.found.push(OutsideEffect { program: found.program.to_owned(), reach, is_rehearsal });
         }

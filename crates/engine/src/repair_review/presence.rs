@@ -20,6 +20,7 @@ pub(super) fn review_presence(pair: &Pair<'_>, changes: &mut Changes) {
     for (step, role) in steps.iter().zip(&pair.roles).filter(|(step, _)| !remains(&step.id)) {
         let rule = match role {
             role if role.effect => ReviewRule::EffectLost,
+            _ if !step.ensure.is_empty() => ReviewRule::CheckRemoved,
             role if role.verifies && !role.failed => ReviewRule::CheckRemoved,
             role if role.failed => ReviewRule::CheckChanged,
             _ => ReviewRule::NoRule,
@@ -39,31 +40,10 @@ fn added(pair: &Pair<'_>, step: &Step) -> ReviewRule {
     let hides_a_value = step.store.as_ref().is_some_and(|name| pair.old.names.contains(name));
     let is_plain = step.effects.is_empty() && step.env.is_empty() && !hides_a_value;
     let is_local = is_plain && outside_effects::find(pair.knowledge, &list).is_empty();
-    match is_local && !touches_checked(pair, command.text()) {
+    match is_local && !pair.looked_at.may_be_touched_by(command.text(), &list) {
         true => ReviewRule::NoEffects,
         false => ReviewRule::MayHaveEffects,
     }
-}
-
-/// Whether a command names something that a check looks at: it could make the check pass without the work.
-fn touches_checked(pair: &Pair<'_>, command: &str) -> bool {
-    let checks = pair.old.steps.iter().zip(&pair.roles).filter(|(_, role)| role.verifies);
-    let looked_at = checks.flat_map(|(step, _)| match &step.kind {
-        StepKind::Shell { command } => operands(command.text()),
-        _ => Vec::new(),
-    });
-    looked_at.into_iter().any(|operand| command.contains(&operand))
-}
-
-/// Words of a script that could name a file: operands, and everything that looks like a path.
-fn operands(script: &str) -> Vec<String> {
-    let list = syntax::parse(script);
-    let commands = list.iter().flat_map(|list| list.simple_commands());
-    let words = commands.flat_map(|words| words.iter().skip(1)).map(syntax::ShellWord::text);
-    let parts = script.split(|c: char| !(c.is_alphanumeric() || "_./-".contains(c)));
-    let paths = parts.filter(|part| part.contains(['.', '/'])).map(|part| part.trim_start_matches("./"));
-    let all = words.filter(|text| !text.starts_with('-')).chain(paths.map(str::to_owned));
-    all.filter(|text| text.chars().filter(|c| c.is_alphanumeric()).count() > 1).collect()
 }
 
 /// Checks come after the work that they check, and before the effects that wait for them.

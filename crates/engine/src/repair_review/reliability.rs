@@ -3,17 +3,27 @@
 //! Only certain knowledge counts: a command that is not known to succeed can fail.
 
 use recipe::shell::syntax::{
-    CommandKind, CommandList, Joint, ListEntry, Pipeline, RedirectKind, ShellCommand, ShellWord,
+    self, CommandKind, CommandList, Joint, ListEntry, Pipeline, RedirectKind, ShellCommand, ShellWord,
 };
 
-/// Commands that succeed with any arguments.
-const CONSTANT: [&str; 5] = ["true", ":", "echo", "printf", "wait"];
-/// Settings of the shell that succeed and do nothing else.
-const SETTINGS: [&str; 8] = ["set", "shopt", "export", "local", "readonly", "declare", "unset", "trap"];
+use crate::knowledge::{Habit, Knowledge};
+
+/// Commands that fail with any arguments.
+const FAILING: [&str; 1] = ["false"];
+/// Commands that run the command after them.
+const WRAPPERS: [&str; 5] = ["command", "builtin", "exec", "nohup", "env"];
+/// Shells that take code after `-c`.
+const SHELLS: [&str; 4] = ["bash", "sh", "dash", "zsh"];
+/// The deepest code inside words: `bash -c "bash -c …"`.
+const DEEPEST: usize = 4;
 
 /// Whether a script succeeds whatever happens.
 pub fn cannot_fail(list: &CommandList) -> bool {
-    let mut settings = Settings::default();
+    holds(list, 0)
+}
+
+fn holds(list: &CommandList, depth: usize) -> bool {
+    let mut settings = Settings { depth, ..Settings::default() };
     list.visit(&mut |command| settings.see(command));
     settings.holds_list(list)
 }
@@ -66,6 +76,8 @@ struct Settings {
     may_exit: bool,
     /// Names of functions: a call may do anything.
     functions: Vec<String>,
+    /// How many words with code are around it.
+    depth: usize,
 }
 
 impl Settings {
@@ -121,11 +133,20 @@ impl Settings {
 
     fn holds_pipeline(&self, pipeline: &Pipeline) -> bool {
         let holds = |command: &ShellCommand| self.holds_command(command);
-        let all = match self.pipefail {
+        if pipeline.is_negated {
+            return pipeline.commands.last().is_some_and(|command| self.always_fails(command));
+        }
+        match self.pipefail {
             true => pipeline.commands.iter().all(holds),
             false => pipeline.commands.last().is_some_and(holds),
-        };
-        all && !pipeline.is_negated
+        }
+    }
+
+    /// Whether a command fails whatever happens.
+    fn always_fails(&self, command: &ShellCommand) -> bool {
+        let CommandKind::Simple { words, .. } = &command.kind else { return false };
+        let name = unwrapped(words).first().map(|word| standard_name(&word.text()).to_owned());
+        name.is_some_and(|name| FAILING.contains(&name.as_str()) && !self.functions.contains(&name))
     }
 
     fn holds_command(&self, command: &ShellCommand) -> bool {
@@ -139,13 +160,9 @@ impl Settings {
         match &command.kind {
             CommandKind::Simple { assignments, words } => {
                 let values = assignments.iter().flat_map(|assignment| &assignment.values);
-                match words.first().map(ShellWord::text) {
-                    None => values.into_iter().all(has_no_commands),
-                    Some(name) => {
-                        let is_exit = name == "exit" && words.get(1).is_some_and(|code| code.text() == "0");
-                        let is_known = [&CONSTANT[..], &SETTINGS[..]].concat().contains(&name.as_str());
-                        !self.functions.contains(&name) && (is_exit || is_known)
-                    }
+                match words.is_empty() {
+                    true => values.into_iter().all(has_no_commands),
+                    false => self.holds_words(unwrapped(words)),
                 }
             }
             CommandKind::Group(list) | CommandKind::Subshell(list) => self.holds_list(list),
@@ -158,6 +175,54 @@ impl Settings {
             CommandKind::Function { .. } => true,
         }
     }
+}
+
+impl Settings {
+    /// Whether a command with these words succeeds whatever happens.
+    fn holds_words(&self, words: &[ShellWord]) -> bool {
+        let Some(first) = words.first().map(ShellWord::text) else { return true };
+        let name = standard_name(&first);
+        if self.functions.iter().any(|function| function == name) {
+            return false;
+        }
+        if let Some(code) = code_in(name, &words[1..]) {
+            return self.depth < DEEPEST
+                && syntax::parse(&code).is_some_and(|list| holds(&list, self.depth + 1));
+        }
+        let is_exit = name == "exit" && words.get(1).is_some_and(|code| code.text() == "0");
+        // a path may lead to any program
+        is_exit || (!name.contains('/') && Knowledge::built_in().has_habit(name, Habit::Constant))
+    }
+}
+
+/// The words without commands that only run the rest: `command true`, `env A=1 true`.
+fn unwrapped(words: &[ShellWord]) -> &[ShellWord] {
+    let mut words = words;
+    while let [first, rest @ ..] = words
+        && WRAPPERS.contains(&first.text().as_str())
+        && rest.first().is_some_and(|next| !next.text().starts_with('-'))
+    {
+        let is_env = first.text() == "env";
+        let skipped = rest.iter().take_while(|word| is_env && word.text().contains('=')).count();
+        words = &rest[skipped..];
+    }
+    words
+}
+
+/// The name of a program in a standard directory, or the word itself.
+fn standard_name(word: &str) -> &str {
+    let in_directory = ["/bin/", "/usr/bin/"].into_iter().find_map(|dir| word.strip_prefix(dir));
+    in_directory.filter(|name| !name.contains('/')).unwrap_or(word)
+}
+
+/// The code that a command runs: `eval true`, `bash -c true`.
+fn code_in(name: &str, arguments: &[ShellWord]) -> Option<String> {
+    if name == "eval" && arguments.iter().all(ShellWord::is_literal) {
+        return Some(arguments.iter().map(ShellWord::text).collect::<Vec<_>>().join(" "));
+    }
+    let at = arguments.iter().position(|word| is_flag(&word.text(), 'c'))?;
+    let code = arguments.get(at + 1).filter(|code| SHELLS.contains(&name) && code.is_literal())?;
+    Some(code.text())
 }
 
 fn has_no_commands(word: &ShellWord) -> bool {

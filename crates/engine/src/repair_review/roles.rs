@@ -5,11 +5,16 @@ use std::collections::HashSet;
 use recipe::{
     graph,
     plan::{Plan, Step, StepKind, Unit},
+    scope::Path,
     shell::syntax,
+    step_facts::reads_output,
 };
 
 use super::{ReviewRule, outside_effects, reliability::cannot_fail};
-use crate::{knowledge::Knowledge, run::state::effects::is_for_once};
+use crate::{
+    knowledge::Knowledge,
+    run::{state::effects::is_for_once, step_path::split_instance},
+};
 
 /// What a step is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,11 +41,16 @@ impl Role {
 /// The role of the step at this index.
 pub(super) fn role(knowledge: &Knowledge, plan: &Plan, unit: &Unit, at: usize, failed: &str) -> Role {
     let step = &unit.steps[at];
-    let failed = failed.split('/').any(|part| part == step.id);
+    let is_it = |part: &str| {
+        let instance_of = |(id, _)| id == step.id && step.looped.is_some();
+        part == step.id || split_instance(part).is_some_and(instance_of)
+    };
+    let failed = failed.split('/').any(is_it);
     let effect = is_for_once(step) || acts(knowledge, step);
     let can_fail = matches!(&step.kind, StepKind::Shell { command } if may_fail(command.text()));
     let has_product = !step.produces.is_empty() || is_read(plan, unit, step);
-    Role { failed, verifies: can_fail && (failed || !(has_product || effect)), effect }
+    let is_asked = matches!(step.kind, StepKind::Ask(_));
+    Role { failed, verifies: is_asked || (can_fail && (failed || !(has_product || effect))), effect }
 }
 
 /// Whether a command can fail: one that only prints verifies nothing.
@@ -57,10 +67,12 @@ fn acts(knowledge: &Knowledge, step: &Step) -> bool {
 /// Whether another step, or the result of the recipe, reads the value of a step.
 fn is_read(plan: &Plan, unit: &Unit, step: &Step) -> bool {
     let names: HashSet<String> = step.store.iter().cloned().collect();
+    let shows = |path: &Path| names.contains(&path.root) || reads_output(path, &step.id);
     let is_shown = unit
         .output
         .as_ref()
-        .is_some_and(|output| output.template.names().iter().any(|(path, _)| names.contains(&path.root)));
-    let others = unit.steps.iter().filter(|other| other.id != step.id);
-    is_shown || others.into_iter().any(|other| graph::reads_one_of(plan, other, &names).is_some())
+        .is_some_and(|output| output.template.names().into_iter().any(|(path, _)| shows(path)));
+    let reads = |other: &Step| graph::step_reads(other).iter().any(|path| reads_output(path, &step.id));
+    let mut others = unit.steps.iter().filter(|other| other.id != step.id);
+    is_shown || others.any(|other| reads(other) || graph::reads_one_of(plan, other, &names).is_some())
 }

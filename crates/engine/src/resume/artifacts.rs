@@ -7,10 +7,15 @@ use recipe::{
     plan::{Step, StepKind, Unit},
 };
 
-use crate::{knowledge::Knowledge, repair_review::has_effect, run::state::effects::is_for_once};
+use crate::{
+    knowledge::Knowledge,
+    repair_review::has_effect,
+    run::{state::effects::is_for_once, step_path::around},
+};
 
 use super::{
     Entry, StepPlan, Work,
+    failure::READS,
     ways::{Ways, any_within, step_path, unit_of},
 };
 
@@ -73,9 +78,14 @@ impl Work<'_> {
         self.without_process(steps, deserted).or_else(|| self.without_file(steps))
     }
 
+    /// Whether a step is kept and could run again. A failed step whose cleanup continues stays failed.
+    fn may_rerun(&self, steps: &[Entry], path: &str) -> bool {
+        is_kept(steps, path) && !self.failed.contains(path)
+    }
+
     fn without_process(&self, steps: &[Entry], deserted: &[String]) -> Option<Unreliable> {
         // the recipe does not say that the process is needed, which is no reason to repeat a side effect
-        let mut kept = deserted.iter().filter(|path| is_kept(steps, path) && !self.acts(path));
+        let mut kept = deserted.iter().filter(|path| self.may_rerun(steps, path) && !self.acts(path));
         let path = kept.find(|path| self.precedes_work(steps, path))?.clone();
         let reason = "the process it left running ended with the run".to_owned();
         Some(Unreliable { path, reason, is_file: false })
@@ -83,7 +93,7 @@ impl Work<'_> {
 
     fn without_file(&self, steps: &[Entry]) -> Option<Unreliable> {
         let missing = &self.request.remains.missing;
-        let mut kept = missing.iter().filter(|(path, _)| is_kept(steps, path));
+        let mut kept = missing.iter().filter(|(path, _)| self.may_rerun(steps, path));
         kept.find_map(|(path, files)| {
             let (file, reader) = self.reader(steps, path, files)?;
             let reason = format!("its file `{file}` is gone, and `{reader}` needs it");
@@ -103,10 +113,12 @@ impl Work<'_> {
                 let path = step_path(&frame, &step.id);
                 steps.iter().any(|entry| entry.path == path && entry.runs())
             };
-            if beside.chain(&unit.steps[at + 1..]).any(runs) {
+            // in a graph, any step may come after it
+            let before = unit.steps[..at].iter().filter(|_| unit.is_graph);
+            if beside.chain(before).chain(&unit.steps[at + 1..]).any(runs) {
                 return true;
             }
-            named = path.rsplit_once('/').map(|(around, _)| around);
+            named = around(path);
         }
         false
     }
@@ -117,7 +129,8 @@ impl Work<'_> {
         loop {
             let (frame, unit, at) = self.place(named)?;
             let edges = graph::edges_in(self.request.plan, &unit);
-            for (index, step) in unit.steps.iter().enumerate().skip(at + 1) {
+            let first = if unit.is_graph { 0 } else { at + 1 };
+            for (index, step) in unit.steps.iter().enumerate().skip(first).filter(|(index, _)| *index != at) {
                 let reader = step_path(&frame, &step.id);
                 if !steps.iter().any(|entry| entry.path == reader && entry.runs()) {
                     continue;
@@ -125,7 +138,8 @@ impl Work<'_> {
                 // a step that declares only values, or nothing, says nothing about files
                 let is_linked = named == path
                     && edges.iter().any(|edge| {
-                        edge.from == at && edge.to == index && !matches!(edge.link, Link::Value | Link::Order)
+                        let says_nothing = matches!(edge.link, Link::Value | Link::Status | Link::Order);
+                        edge.from == at && edge.to == index && !says_nothing
                     });
                 let is_read =
                     |file: &&String| any_within(self.request.plan, step, &|step| reads_file(step, file));
@@ -134,14 +148,14 @@ impl Work<'_> {
                     return Some((file.clone(), reader));
                 }
             }
-            named = named.rsplit_once('/')?.0;
+            named = around(named)?;
         }
     }
 
     /// The path of the recipe of a step, that recipe in its current version, and the index of the step.
     fn place(&self, path: &str) -> Option<(String, std::sync::Arc<Unit>, usize)> {
         let state = self.request.state;
-        let (id, at) = state.find(path)?;
+        let (id, at) = state.in_recipe(state.find(path)?);
         let frame = &state.frames[id];
         let unit = unit_of(self.request.plan, frame)?;
         let at = unit.steps.iter().position(|step| step.id == frame.unit.steps[at].id)?;
@@ -149,7 +163,7 @@ impl Work<'_> {
     }
 
     fn acts(&self, path: &str) -> bool {
-        self.place(path).is_some_and(|(_, unit, at)| acts(&unit.steps[at]))
+        self.place(path).is_some_and(|(_, unit, at)| acts(self.request.knowledge, &unit.steps[at]))
     }
 
     /// Runs finished steps again that used a value or a file which is made again.
@@ -163,12 +177,10 @@ impl Work<'_> {
                 let receiver = step_path(&frame, &unit.steps[index].id);
                 let place = self.request.state.find(&receiver);
                 if place.is_some_and(|(id, at)| self.request.state.is_finished(id, at)) {
-                    self.reasons
-                        .entry(receiver)
-                        .or_insert_with(|| "it reads a result that is made again".to_owned());
+                    self.again(receiver, &unit.steps[index], READS.to_owned());
                 }
             }
-            named = path.rsplit_once('/').map(|(around, _)| around);
+            named = around(path);
         }
     }
 }
@@ -180,15 +192,15 @@ fn is_kept(steps: &[Entry], path: &str) -> bool {
         if let Some(entry) = steps.iter().find(|entry| entry.path == path) {
             return entry.action == StepPlan::Keep;
         }
-        named = path.rsplit_once('/').map(|(around, _)| around);
+        named = around(path);
     }
     false
 }
 
 /// Whether a step declares or shows a side effect.
-fn acts(step: &Step) -> bool {
+fn acts(knowledge: &Knowledge, step: &Step) -> bool {
     let shows = match &step.kind {
-        StepKind::Shell { command } => has_effect(&Knowledge::built_in(), command.text()),
+        StepKind::Shell { command } => has_effect(knowledge, command.text()),
         _ => false,
     };
     shows || is_for_once(step)

@@ -26,7 +26,8 @@ impl Work<'_> {
         let mut again: HashSet<usize> = HashSet::new();
         // agents that are kept although an earlier step changed: steps that follow them only by order are not kept
         let mut doubted: HashSet<usize> = HashSet::new();
-        for (at, step) in new.steps.iter().enumerate() {
+        for at in sequence(new, &edges) {
+            let step = &new.steps[at];
             let before = old.index_of(&step.id);
             let path = step_path(&old.path, &step.id);
             let is_cause = |edge: &&&Edge| {
@@ -43,11 +44,16 @@ impl Work<'_> {
                     .or_else(|| self.reads_one_of(step, &names))
                     .or_else(|| rewired.get(&at).map(|name| format!("`{name}` comes from another step now"))),
             };
-            if is_changed {
-                self.changed.insert(path.clone());
-            }
+            let listed = before.and_then(|index| relisted(&old.unit.steps[index], step));
+            let extent = match reason {
+                _ if is_changed || self.reads_in_instances(step, &names) => Extent::Whole,
+                Some(_) => Extent::Inputs,
+                None => Extent::List,
+            };
+            self.changed.extend(is_changed.then(|| path.clone()));
             if let (Some(index), Some(edge)) = (before.filter(|_| !is_changed), cause)
                 && edge.link == Link::Order
+                && listed.is_none()
                 && self.reads_one_of(step, &names).is_none()
                 && !rewired.contains_key(&at)
                 && self.is_spared(id, index, step)
@@ -56,26 +62,59 @@ impl Work<'_> {
                 doubted.insert(at);
                 reason = None;
             }
-            if let Some(reason) = reason {
+            if let Some(reason) = reason.or(listed) {
                 again.insert(at);
                 if before.is_some_and(|index| self.has_begun(id, index)) {
-                    self.reasons.entry(path).or_insert(reason);
+                    self.discard(path, step, reason, extent);
                 }
-                continue;
-            }
-            let child = before.and_then(|index| state.below(id, index));
-            if let (Some(child), Some(unit)) = (child, self.nested(&path, step)) {
-                let size = self.reasons.len();
-                let is_changed = state.frames[child].unit.digest != unit.digest;
-                self.changes(child, &unit);
-                if is_changed && self.reasons.len() == size {
-                    // its finished steps are kept, but the recipe is entered again
-                    self.reasons.insert(format!("{path}/"), "its recipe changed".to_owned());
-                }
-                if self.reasons.len() > size {
-                    again.insert(at);
+                if is_changed || step.each().is_none() {
+                    continue;
                 }
             }
+            if before.is_some_and(|index| self.changes_below(id, index, step)) {
+                again.insert(at);
+            }
+        }
+    }
+
+    /// Discards results of a step that is out of date.
+    fn discard(&mut self, path: String, step: &Step, reason: String, extent: Extent) {
+        match extent {
+            Extent::Whole => {
+                self.reasons.entry(path).or_insert(reason);
+            }
+            Extent::Inputs => self.again(path, step, reason),
+            Extent::List => {
+                self.again(path.clone(), step, reason);
+                self.relisted.insert(path);
+            }
+        }
+    }
+
+    /// Whether every instance of a `for_each` step reads one of these names, so that none is kept.
+    fn reads_in_instances(&self, step: &Step, names: &HashSet<String>) -> bool {
+        let seen = || names.iter().filter(|name| !step.is_loop_name(name)).cloned().collect();
+        step.each().is_some() && graph::reads_one_of(self.request.plan, &step.instance(), &seen()).is_some()
+    }
+
+    /// The same in all recipes that a step ran. Returns whether a step of them runs again.
+    fn changes_below(&mut self, id: FrameId, index: usize, step: &Step) -> bool {
+        let state = self.request.state;
+        let recipes = state.below(id, index).map(|child| state.recipes_in(child)).unwrap_or_default();
+        let size = self.reasons.len();
+        recipes.into_iter().for_each(|child| self.recipe_changes(child, step));
+        self.reasons.len() > size
+    }
+
+    /// The same in the recipe that a step, or an instance of it, ran.
+    fn recipe_changes(&mut self, child: FrameId, step: &Step) {
+        let frame = &self.request.state.frames[child];
+        let Some(unit) = self.nested(&frame.path, step) else { return };
+        let size = self.reasons.len();
+        self.changes(child, &unit);
+        if frame.unit.digest != unit.digest && self.reasons.len() == size {
+            // its finished steps are kept, but the recipe is entered again
+            self.reasons.insert(format!("{}/", frame.path), "its recipe changed".to_owned());
         }
     }
 
@@ -88,8 +127,14 @@ impl Work<'_> {
     }
 
     /// Whether there is something to discard: a result, or an unfinished recipe that ran under other circumstances.
-    fn has_begun(&self, id: FrameId, at: usize) -> bool {
-        self.request.state.is_finished(id, at) || self.request.state.below(id, at).is_some()
+    pub(super) fn has_begun(&self, id: FrameId, at: usize) -> bool {
+        self.has_result(id, at) || self.request.state.below(id, at).is_some()
+    }
+
+    /// Whether the work of a step is done, proven or not.
+    pub(super) fn has_result(&self, id: FrameId, at: usize) -> bool {
+        let state = self.request.state;
+        state.is_finished(id, at) || state.awaits_proof(&state.frames[id].step_path(at))
     }
 
     /// Why a step that reads one of these names is out of date.
@@ -113,16 +158,52 @@ impl Work<'_> {
             .filter(|name| was.get(*name) != is.get(*name))
             .cloned()
             .collect();
+        // values that inputs of another type make of the same texts
+        names.extend(
+            new.inputs
+                .iter()
+                .map(|input| &input.name)
+                .filter(|name| {
+                    let value = old.initial.get(*name).or_else(|| old.context.get(*name));
+                    value.is_some_and(|value| new.fitted_value(name, value) != *value)
+                })
+                .cloned(),
+        );
         if old.parent.is_none() {
             let given = self.request.given.iter();
             names.extend(
                 given
-                    .filter(|(name, value)| old.initial.get(*name) != Some(value))
+                    .filter(|(name, value)| old.initial.get(*name) != Some(&new.fitted_value(name, value)))
                     .map(|(name, _)| name.clone()),
             );
         }
         names
     }
+}
+
+/// How much of a step is out of date.
+#[derive(Clone, Copy)]
+enum Extent {
+    /// All of it.
+    Whole,
+    /// What depends on values before it.
+    Inputs,
+    /// Only how its list is written.
+    List,
+}
+
+/// The steps in an order in which everything comes after what it needs.
+fn sequence(unit: &Unit, edges: &[Edge]) -> Vec<usize> {
+    match unit.is_graph {
+        true => graph::needs::order(unit.steps.len(), edges),
+        false => (0..unit.steps.len()).collect(),
+    }
+}
+
+/// Why the loop of a step is entered again: its list is written in another way.
+fn relisted(before: &Step, now: &Step) -> Option<String> {
+    let is_other = before.each()?.list_digest != now.each()?.list_digest;
+    is_other.then(|| "its list changed".to_owned())
 }
 
 /// The part of a step that changed. Older runs did not store agent files, so those cannot differ.

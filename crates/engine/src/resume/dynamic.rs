@@ -59,20 +59,22 @@ fn look(
     for step in &new.steps {
         let StepKind::Nested { target, overrides, .. } = &step.kind else { continue };
         let Some(child) = old.index_of(&step.id).and_then(|at| state.below(id, at)) else { continue };
-        let frame = &state.frames[child];
-        let now = match target {
-            Target::Known { unit, .. } => Now::Recipe(*unit),
-            Target::Dynamic { from, .. } => {
-                let handed = overrides.iter().map(|(name, _)| name.clone()).collect();
-                let entered = Entered { path: &frame.path, unit: &frame.unit, from, around: old, handed };
-                let now = find(plan, &entered);
-                late.insert(frame.path.clone(), now);
-                now
+        for child in state.recipes_in(child) {
+            let frame = &state.frames[child];
+            let now = match target {
+                Target::Known { unit, .. } => Now::Recipe(*unit),
+                Target::Dynamic { from, .. } => {
+                    let handed = overrides.iter().map(|(name, _)| name.clone()).collect();
+                    let entered = Entered { path: &frame.path, unit: &frame.unit, from, around: old, handed };
+                    let now = find(plan, &entered);
+                    late.insert(frame.path.clone(), now);
+                    now
+                }
+            };
+            if let Now::Recipe(unit) = now {
+                let unit = Arc::clone(plan.unit(unit));
+                look(state, plan, (child, &unit), find, late);
             }
-        };
-        if let Now::Recipe(unit) = now {
-            let unit = Arc::clone(plan.unit(unit));
-            look(state, plan, (child, &unit), find, late);
         }
     }
 }

@@ -12,8 +12,11 @@ use super::{
     ways::{is_producer, step_path, unit_of},
 };
 use crate::run::{
+    cause::LoopFailure,
+    event::Ended,
     frame::{FrameId, StepState},
-    outcome::StepStatus,
+    outcome::{Outcome, StepStatus},
+    state::is_at_or_below,
 };
 
 /// A failed step, with the producers before it, nearest level first.
@@ -38,7 +41,9 @@ impl Work<'_> {
             Resumer::Automatic { level } => level,
             Resumer::Person { .. } => 0,
         };
-        let causes = self.request.state.causes();
+        let mut causes = self.request.state.causes();
+        causes.retain(|(path, _)| !self.failed.iter().any(|failed| is_at_or_below(path, failed)));
+        self.exhausted_loops(&causes);
         let failed: Vec<Failed> =
             causes.into_iter().filter_map(|(path, _)| self.failed(path, wanted + 1)).collect();
         // if no producers run again, the resume starts at the first failed step
@@ -54,9 +59,18 @@ impl Work<'_> {
         }
     }
 
+    /// Begins loops again whose condition was not reached: with the same iterations it would not be reached either.
+    fn exhausted_loops(&mut self, causes: &[(String, &Ended)]) {
+        let is_exhausted =
+            |ended: &Ended| matches!(ended.outcome, Outcome::Loop(LoopFailure::NotReached { .. }));
+        for (path, _) in causes.iter().filter(|(_, ended)| is_exhausted(ended)) {
+            self.reasons.entry(path.clone()).or_insert_with(|| "its condition was not reached".to_owned());
+        }
+    }
+
     /// A failed step that still exists, with at most this many levels of producers.
     fn failed(&mut self, path: String, most: usize) -> Option<Failed> {
-        let (id, at) = self.request.state.locate(&path)?;
+        let (id, at) = self.request.state.in_recipe(self.request.state.locate(&path)?);
         let frame = &self.request.state.frames[id];
         let step = &frame.unit.steps[at];
         let unit = unit_of(self.request.plan, frame)?;
@@ -73,7 +87,7 @@ impl Work<'_> {
         while let Some((id, at)) = here.filter(|_| levels.len() < most) {
             let found = self.producer_levels(id, at, most - levels.len());
             levels.extend(found.into_iter().map(|producers| Level { id, at, producers }));
-            here = self.request.state.frames[id].parent;
+            here = self.request.state.frames[id].parent.map(|step| self.request.state.in_recipe(step));
         }
         levels
     }
@@ -170,7 +184,11 @@ impl Work<'_> {
                 }
                 false => READS.to_owned(),
             };
-            self.reasons.entry(path(index)).or_insert(reason);
+            if starts.contains(&index) {
+                self.reasons.entry(path(index)).or_insert(reason);
+            } else {
+                self.again(path(index), &unit.steps[index], reason);
+            }
         }
     }
 

@@ -2,24 +2,38 @@
 
 use std::collections::HashSet;
 
-use recipe::plan::Unit;
+use recipe::{
+    plan::{Step, Unit},
+    syntax::When,
+};
 
-use super::{Effects, Entry, Interrupted, ResumePlan, StepPlan, Work, ways::step_path};
+use super::{
+    Effects, Entry, Interrupted, ResumePlan, StepPlan, Work, continued::RECIPE_FAILED, ways::step_path,
+};
 use crate::run::{
     frame::FrameId,
     outcome::{SkipReason, StepStatus},
-    state::effects::is_for_once,
+    state::{effects::is_for_once, is_at_or_below},
+    step_path::is_below,
 };
 
 impl Work<'_> {
-    pub(super) fn finish(self) -> ResumePlan {
+    pub(super) fn finish(mut self) -> ResumePlan {
+        let mut cleanup = Vec::new();
+        self.find_cleanup(0, &mut cleanup);
+        self.reasons.retain(|path, _| !cleanup.iter().any(|step| is_at_or_below(path, step)));
         let steps = self.list();
         let redo: Vec<String> = self.reasons.keys().cloned().collect();
         let blocked_effects = match self.request.effects {
             Effects::Again => Vec::new(),
-            Effects::Once => redo.iter().filter(|path| self.has_effect(path)).cloned().collect(),
+            Effects::Once => {
+                let again = redo.iter().filter(|path| self.has_effect(path));
+                again.map(|path| path.trim_end_matches('/').to_owned()).collect()
+            }
         };
-        let is_again = |entry: &&Entry| entry.action == StepPlan::Rerun && entry.reason != REDONE;
+        let is_again = |entry: &&Entry| {
+            entry.action == StepPlan::Rerun && ![REDONE, LOOP_REDONE].contains(&entry.reason.as_str())
+        };
         let rerun: Vec<String> = steps.iter().filter(is_again).map(|entry| entry.path.clone()).collect();
         let goes_on_at = self.first(&steps);
         let mut kept_producers = self.kept_producers;
@@ -43,7 +57,29 @@ impl Work<'_> {
             steps,
             kept_producers,
             blocked_effects,
+            cleanup,
+            failed: self.failed.into_iter().collect(),
         }
+    }
+
+    /// Cleanup steps that ran when the run ended before. Those of a recipe that is kept as a whole stay with it.
+    fn find_cleanup(&self, id: FrameId, found: &mut Vec<String>) {
+        let state = self.request.state;
+        let continues = self.cleaning.contains(&state.frames[id].path);
+        for at in 0..state.frames[id].steps.len() {
+            match state.standing(id, at) {
+                _ if self.failed.contains(&state.frames[id].step_path(at)) => {}
+                Some(step) if step.is_cleanup && continues && step.status.is_final() => {}
+                Some(step) if step.is_cleanup && !continues => found.push(state.frames[id].step_path(at)),
+                _ if state.is_finished(id, at) && !self.redoes_inside(&state.frames[id].step_path(at)) => {}
+                _ => state.below(id, at).into_iter().for_each(|child| self.find_cleanup(child, found)),
+            }
+        }
+    }
+
+    /// Whether a step inside a recipe step runs again.
+    fn redoes_inside(&self, path: &str) -> bool {
+        self.reasons.keys().any(|step| is_below(step, path))
     }
 
     /// Every step, with what happens to it.
@@ -56,8 +92,7 @@ impl Work<'_> {
     /// The first step that runs. For a recipe that is only entered again, that is the first step inside it.
     fn first(&self, steps: &[Entry]) -> Option<String> {
         let is_entered = |at: usize, path: &str| {
-            let below = format!("{path}/");
-            let inside = steps[at + 1..].iter().take_while(|next| next.path.starts_with(&below));
+            let inside = steps[at + 1..].iter().take_while(|next| is_below(&next.path, path));
             inside.into_iter().any(Entry::runs)
         };
         let found = steps.iter().enumerate().find(|(at, entry)| {
@@ -71,20 +106,37 @@ impl Work<'_> {
         if let Some(reason) = self.reasons.get(path) {
             return Some(reason.clone());
         }
-        let below = format!("{path}/");
-        let next = self.reasons.range(below.clone()..).next();
-        next.filter(|(named, _)| named.starts_with(&below)).map(|_| "its recipe is entered again".to_owned())
+        let is_named = |below: String| {
+            let next = self.reasons.range(below.clone()..).next();
+            next.is_some_and(|(named, _)| named.starts_with(&below))
+        };
+        let has_instances = self
+            .request
+            .state
+            .find(path)
+            .is_some_and(|(id, at)| self.request.state.frames[id].unit.steps[at].looped.is_some());
+        match has_instances {
+            true => (is_named(format!("{path}/")) || is_named(format!("{path}[")))
+                .then(|| "its loop is entered again".to_owned()),
+            false => is_named(format!("{path}/")).then(|| "its recipe is entered again".to_owned()),
+        }
     }
 
     fn has_effect(&self, path: &str) -> bool {
+        let path = path.strip_suffix('/').filter(|path| self.is_for_each(path)).unwrap_or(path);
         self.request.state.find(path).is_some_and(|(id, at)| self.did_effect(id, at))
+    }
+
+    fn is_for_each(&self, path: &str) -> bool {
+        let state = self.request.state;
+        state.find(path).is_some_and(|(id, at)| state.frames[id].unit.steps[at].each().is_some())
     }
 
     fn did_effect(&self, id: FrameId, at: usize) -> bool {
         let state = self.request.state;
         let step = &state.frames[id].unit.steps[at];
-        let is_done = state.standing(id, at).is_some_and(|step| step.status.is_done());
-        let own = is_done && is_for_once(step);
+        let is_done = state.standing(id, at).is_some_and(|step| step.status.is_done() && !step.is_cleanup);
+        let own = (is_done || state.awaits_proof(&state.frames[id].step_path(at))) && is_for_once(step);
         let below =
             |child: FrameId| (0..state.frames[child].steps.len()).any(|index| self.did_effect(child, index));
         own || state.below(id, at).is_some_and(below)
@@ -101,62 +153,122 @@ impl Work<'_> {
         }
     }
 
-    fn entries(&self, id: FrameId, new: &Unit, around: Around, out: &mut Vec<Entry>) {
+    /// The plan for a step that cleaned up when the run ended before.
+    fn cleaned_up(&self, id: FrameId, index: usize, now: &Step) -> Option<Entry> {
+        let step = self.request.state.standing(id, index)?;
+        let has_ended = step.is_cleanup && !step.status.is_open();
+        let reason = if now.when == When::Failed { IF_FAILED } else { AT_THE_END };
+        has_ended.then(|| entry(&self.request.state.frames[id].step_path(index), StepPlan::Pending, reason))
+    }
+
+    /// What happens to a step that waits for an answer.
+    fn question(&self, path: &str) -> &'static str {
+        let asked = self.request.state.questions.get(path);
+        match asked.is_some_and(|asked| asked.answer().is_some()) {
+            true => "its question is answered",
+            false => "its question is put again",
+        }
+    }
+
+    pub(super) fn entries(&self, id: FrameId, new: &Unit, around: Around, out: &mut Vec<Entry>) {
         let state = self.request.state;
         let old = &state.frames[id];
         for step in &new.steps {
             let path = step_path(&old.path, &step.id);
             let index = old.index_of(&step.id);
-            let status = |index| state.standing(id, index).map_or(StepStatus::Pending, |step| step.status);
-            let tolerates = |index| state.standing(id, index).is_some_and(|step| old.tolerates(index, step));
-            let left_out = |index| {
-                state.standing(id, index).is_some_and(|step| step.skipped == Some(SkipReason::Chosen))
-            };
-            let entry = match index.map(status) {
-                _ if around == Around::Redone => entry(&path, StepPlan::Rerun, REDONE),
-                Some(status) if around == Around::Kept && !status.is_done() => {
-                    entry(&path, StepPlan::Keep, "the recipe around it has its result")
-                }
-                None => entry(&path, StepPlan::Pending, "it is new"),
-                Some(status) => match (self.reason(&path), status) {
-                    (Some(reason), _) => entry(&path, StepPlan::Rerun, &reason),
-                    (None, StepStatus::Completed | StepStatus::Degraded) => {
-                        entry(&path, StepPlan::Keep, &self.done(&path))
-                    }
-                    (None, StepStatus::Skipped) if index.is_some_and(left_out) => {
-                        entry(&path, StepPlan::Keep, "you chose to skip it")
-                    }
-                    (None, StepStatus::Skipped) => entry(&path, StepPlan::Pending, SKIPPED),
-                    (None, StepStatus::Failed) if step.continue_on_error && index.is_some_and(tolerates) => {
-                        entry(&path, StepPlan::Keep, "it failed, and the recipe tolerates that")
-                    }
-                    (None, StepStatus::Failed | StepStatus::Running)
-                        if step.idempotent && self.changed.contains(&path) =>
-                    {
-                        entry(&path, StepPlan::Rerun, "its definition changed")
-                    }
-                    (None, StepStatus::Failed)
-                        if !step.idempotent && index.is_some_and(|index| state.is_cut_off(id, index)) =>
-                    {
-                        self.cut_off(&path)
-                    }
-                    (None, StepStatus::Failed) => entry(&path, StepPlan::Rerun, "it failed"),
-                    (None, StepStatus::Running) if !step.idempotent => self.cut_off(&path),
-                    (None, StepStatus::Running) => entry(&path, StepPlan::Rerun, "it was interrupted"),
-                    (None, StepStatus::Pending) => entry(&path, StepPlan::Pending, "it was not reached"),
-                },
-            };
-            let is_kept = entry.action == StepPlan::Keep;
+            let known = index.filter(|_| around == Around::Itself);
+            let known = known.filter(|_| !self.cleaning.contains(&old.path));
+            let cleanup = known.filter(|index| state.standing(id, *index).is_some_and(|it| it.is_cleanup));
+            if let Some(index) = cleanup {
+                // all steps inside it run again with it
+                let ended = self.cleaned_up(id, index, step);
+                out.push(ended.unwrap_or_else(|| self.step_entry((id, Some(index)), &path, step, around)));
+                continue;
+            }
+            let entry = self.step_entry((id, index), &path, step, around);
+            let inside = self.around_inside(&path, &entry, around);
             out.push(entry);
             let child = index.and_then(|index| state.below(id, index));
-            if let (Some(child), Some(unit)) = (child, self.nested(&path, step)) {
-                let around = match self.reasons.contains_key(&path) {
-                    true => Around::Redone,
-                    false if is_kept => Around::Kept,
-                    false => around,
-                };
-                self.entries(child, &unit, around, out);
+            match child {
+                Some(child) if state.frames[child].looped.is_some() => {
+                    self.instances(child, step, inside, out);
+                }
+                Some(child) => {
+                    let unit = self.nested(&path, step);
+                    unit.iter().for_each(|unit| self.entries(child, unit, inside, out));
+                }
+                None => {}
             }
+        }
+    }
+
+    /// What happens to the steps inside a step.
+    pub(super) fn around_inside(&self, path: &str, entry: &Entry, around: Around) -> Around {
+        match self.reasons.contains_key(path) {
+            true => Around::Redone,
+            false if entry.action == StepPlan::Keep => Around::Kept,
+            false => around,
+        }
+    }
+
+    pub(super) fn step_entry(
+        &self,
+        (id, index): (FrameId, Option<usize>),
+        path: &str,
+        step: &Step,
+        around: Around,
+    ) -> Entry {
+        let state = self.request.state;
+        let old = &state.frames[id];
+        let status = |index| state.standing(id, index).map_or(StepStatus::Pending, |step| step.status);
+        let tolerates = |index| state.standing(id, index).is_some_and(|step| old.tolerates(index, step));
+        let beside = index.and_then(|index| self.beside_cleanup(path, step, status(index)));
+        if let Some(entry) = beside.filter(|_| around == Around::Itself) {
+            return entry;
+        }
+        let is_cut_off = |index| state.is_cut_off(id, index);
+        let is_changed = step.idempotent && self.changed.contains(path);
+        let left_out =
+            |index| state.standing(id, index).is_some_and(|step| step.skipped == Some(SkipReason::Chosen));
+        match index.map(status) {
+            Some(StepStatus::Pending) if around == Around::Redone => {
+                entry(path, StepPlan::Pending, "it was not reached")
+            }
+            _ if around == Around::Redone => entry(path, StepPlan::Rerun, REDONE),
+            Some(status) if around == Around::Kept && !status.is_done() => {
+                entry(path, StepPlan::Keep, "the recipe around it has its result")
+            }
+            None => entry(path, StepPlan::Pending, "it is new"),
+            Some(status) => match (self.reason(path), status) {
+                (Some(reason), _) => entry(path, StepPlan::Rerun, &reason),
+                (None, StepStatus::Completed | StepStatus::Degraded) => {
+                    entry(path, StepPlan::Keep, &self.done(path))
+                }
+                (None, StepStatus::Skipped) if index.is_some_and(left_out) => {
+                    entry(path, StepPlan::Keep, "you chose to skip it")
+                }
+                (None, StepStatus::Skipped) => entry(path, StepPlan::Pending, SKIPPED),
+                (None, StepStatus::Failed) if step.continue_on_error && index.is_some_and(tolerates) => {
+                    entry(path, StepPlan::Keep, "it failed, and the recipe tolerates that")
+                }
+                (None, StepStatus::Failed | StepStatus::Running) if is_changed => {
+                    entry(path, StepPlan::Rerun, "its definition changed")
+                }
+                (None, StepStatus::Failed | StepStatus::Running) if state.awaits_proof(path) => {
+                    entry(path, StepPlan::Pending, PROVEN_AGAIN)
+                }
+                (None, StepStatus::Failed | StepStatus::Running) if step.looped.is_some() => {
+                    entry(path, StepPlan::Rerun, "its loop is entered again")
+                }
+                (None, StepStatus::Failed) if !step.idempotent && index.is_some_and(is_cut_off) => {
+                    self.cut_off(path)
+                }
+                (None, StepStatus::Failed) => entry(path, StepPlan::Rerun, "it failed"),
+                (None, StepStatus::Running) if !step.idempotent => self.cut_off(path),
+                (None, StepStatus::Running) => entry(path, StepPlan::Rerun, "it was interrupted"),
+                (None, StepStatus::Waiting) => entry(path, StepPlan::Pending, self.question(path)),
+                (None, StepStatus::Pending) => entry(path, StepPlan::Pending, "it was not reached"),
+            },
         }
     }
 }
@@ -164,13 +276,14 @@ impl Work<'_> {
 impl Entry {
     /// Whether the step certainly runs.
     pub(super) fn runs(&self) -> bool {
-        self.action != StepPlan::Keep && self.reason != SKIPPED
+        let waits = [SKIPPED, IF_FAILED, RECIPE_FAILED];
+        self.action != StepPlan::Keep && !waits.contains(&self.reason.as_str())
     }
 }
 
 /// What happens to the recipe around a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+pub(super) enum Around {
     /// Every step of it is decided separately.
     Itself,
     /// All of it runs again.
@@ -181,12 +294,21 @@ enum Around {
 
 /// The reason for a step inside a recipe that runs again.
 const REDONE: &str = "the recipe around it runs again";
+/// The same for an instance of a loop.
+pub(super) const LOOP_REDONE: &str = "its loop runs again";
 /// The reason for an interrupted step that waits for a person.
 const CHOICE: &str =
     "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted";
+/// The reason for a step whose rules were not all checked, or not all met.
+const PROVEN_AGAIN: &str = "its work is done; its rules are checked again";
 /// The reason for a skipped step that is not kept.
 const SKIPPED: &str = "it was skipped; its condition is checked again";
 
-fn entry(path: &str, action: StepPlan, reason: &str) -> Entry {
+/// The reason for a cleanup step that ran when the run ended before.
+const AT_THE_END: &str = "it runs again when the run ends";
+/// The same for one that runs only after a failure.
+const IF_FAILED: &str = "it runs again if a step fails";
+
+pub(super) fn entry(path: &str, action: StepPlan, reason: &str) -> Entry {
     Entry { path: path.to_owned(), action, reason: reason.to_owned() }
 }

@@ -5,22 +5,29 @@
 
 mod artifacts;
 mod changes;
+mod continued;
 mod dynamic;
 mod failure;
+mod from;
+mod instances;
+mod iterations;
 mod listing;
 mod renewed;
 mod rewired;
 mod ways;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     rc::Rc,
 };
 
 use recipe::{plan::Plan, value::Map};
 use serde::Serialize;
 
-use crate::run::{frame::FrameId, state::RunState};
+use crate::{
+    knowledge::Knowledge,
+    run::{frame::FrameId, state::RunState},
+};
 pub use artifacts::Remains;
 pub use dynamic::{Entered, Late, Now, late};
 use ways::Graph;
@@ -64,6 +71,8 @@ pub type Blames = BTreeMap<String, Blame>;
 
 /// The inputs of a plan.
 pub struct Request<'a> {
+    /// What is believed about programs.
+    pub knowledge: &'a Knowledge,
     /// The state of the run so far.
     pub state: &'a RunState,
     /// The plan that the run used.
@@ -153,6 +162,12 @@ pub struct ResumePlan {
     pub kept_producers: Vec<String>,
     /// Completed side effects that would be repeated: a person has to allow it.
     pub blocked_effects: Vec<String>,
+    /// Cleanup steps that ran when the run ended before, and run again at its new end.
+    #[serde(skip)]
+    pub cleanup: Vec<String>,
+    /// Failed steps that stay failed, because the cleanup of their recipe continues where it was cut off.
+    #[serde(skip)]
+    pub failed: Vec<String>,
 }
 
 /// Makes the plan.
@@ -161,18 +176,24 @@ pub fn plan(request: &Request<'_>) -> ResumePlan {
         request,
         reasons: BTreeMap::new(),
         changed: HashSet::new(),
+        relisted: HashSet::new(),
         anchor: None,
         producers: Vec::new(),
         kept_producers: Vec::new(),
         graphs: HashMap::new(),
+        failed: BTreeSet::new(),
+        cleaning: HashSet::new(),
     };
     work.changes(0, request.plan.root());
     work.losses();
+    work.continue_cleanup();
     match request.from {
         Some(from) => work.from(from),
         None => work.failure(),
     }
+    work.later_iterations();
     work.rely();
+    work.later_iterations();
     work.finish()
 }
 
@@ -182,6 +203,8 @@ struct Work<'a> {
     reasons: BTreeMap<String, String>,
     /// Steps whose own definition changed.
     changed: HashSet<String>,
+    /// Steps that are entered again only because their list is written in another way.
+    relisted: HashSet<String>,
     /// The requested step, or the first failed step.
     anchor: Option<String>,
     /// Producers that run again because of a failure.
@@ -189,37 +212,8 @@ struct Work<'a> {
     kept_producers: Vec<String>,
     /// The graphs of recipes, cached: many failed steps walk the same paths.
     graphs: HashMap<FrameId, Rc<Graph>>,
-}
-
-impl Work<'_> {
-    /// Runs everything from this step on again.
-    fn from(&mut self, from: &str) {
-        self.anchor = Some(from.to_owned());
-        let state = self.request.state;
-        let Some((id, at)) = state.find(from) else { return };
-        let frame = &state.frames[id];
-        // a tolerated failure is rerun only on explicit request
-        let around = std::iter::successors(frame.parent, |(parent, _)| state.frames[*parent].parent);
-        let is_inside = around.into_iter().any(|(parent, at)| state.is_finished(parent, at));
-        for index in at..frame.steps.len() {
-            if state.is_finished(id, index) || (index == at && is_inside) {
-                let reason =
-                    if index == at { "asked for".to_owned() } else { format!("it comes after `{from}`") };
-                self.reasons.entry(frame.step_path(index)).or_insert(reason);
-            }
-        }
-        // the steps after the recipe that it belongs to
-        let mut up = frame.parent;
-        while let Some((parent, at)) = up {
-            let frame = &state.frames[parent];
-            for index in at + 1..frame.steps.len() {
-                if state.is_finished(parent, index) {
-                    self.reasons
-                        .entry(frame.step_path(index))
-                        .or_insert_with(|| format!("it comes after `{from}`"));
-                }
-            }
-            up = frame.parent;
-        }
-    }
+    /// Failed steps that stay failed.
+    failed: BTreeSet<String>,
+    /// The recipes whose cleanup continues where it was cut off.
+    cleaning: HashSet<String>,
 }

@@ -30,12 +30,15 @@ impl Work<'_> {
         let (state, step) = (self.request.state, &graph.unit.steps[index]);
         let below = state.frames[id].index_of(&step.id).and_then(|old| state.below(id, old));
         let Some(child) = below else { return };
+        if step.looped.is_some() {
+            return self.reads_again(id, step);
+        }
         let edges = || graph.edges.iter().filter(|edge| edge.to == index && again.contains(&edge.from));
         let by_name = edges().filter(|edge| edge.link == Link::Value);
         let mut names = from_around(&graph, index, around);
         names.extend(by_name.filter_map(|edge| edge.what.clone()));
         // these links do not say which steps inside need the files or the work
-        let is_whole = edges().any(|edge| matches!(edge.link, Link::DependsOn | Link::Files));
+        let is_whole = edges().any(|edge| matches!(edge.link, Link::DependsOn | Link::Status | Link::Files));
         match is_whole || is_run_by(step, &names) {
             true => self.reads_again(id, step),
             false => self.renew_within(child, &handed(step, &names)),
@@ -62,7 +65,7 @@ impl Work<'_> {
 
     fn reads_again(&mut self, id: FrameId, step: &Step) {
         let path = step_path(&self.request.state.frames[id].path, &step.id);
-        self.reasons.entry(path).or_insert_with(|| READS.to_owned());
+        self.again(path, step, READS.to_owned());
     }
 }
 

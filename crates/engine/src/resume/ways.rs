@@ -55,7 +55,7 @@ pub(super) fn is_producer(plan: &Plan, step: &Step, seen: &mut HashSet<UnitId>) 
         }
         // its content is unknown
         StepKind::Nested { .. } => true,
-        StepKind::Shell { .. } => false,
+        StepKind::Shell { .. } | StepKind::Ask(_) => false,
     }
 }
 
@@ -72,6 +72,14 @@ impl Graph {
 }
 
 impl Work<'_> {
+    /// Runs a step again because of something before it. A `for_each` step is only entered again, as `path/`: its
+    /// instances with unchanged inputs are kept.
+    pub(super) fn again(&mut self, path: String, step: &Step, reason: String) {
+        self.relisted.remove(&path);
+        let key = if step.each().is_some() { format!("{path}/") } else { path };
+        self.reasons.entry(key).or_insert(reason);
+    }
+
     /// The recipe of a frame in its current version.
     pub(super) fn graph(&mut self, id: FrameId) -> Option<Rc<Graph>> {
         if let Some(known) = self.graphs.get(&id) {
@@ -121,7 +129,14 @@ impl<'a> Ways<'a> {
 
     /// Steps that get, directly or not, a value or a file of the starts.
     pub(super) fn receivers(&self, starts: &[usize]) -> BTreeSet<usize> {
-        self.linked(starts, |link| matches!(link, Link::Value | Link::Files))
+        self.linked(starts, |link| matches!(link, Link::Value | Link::Status | Link::Files))
+    }
+
+    /// Steps that come after one in any way.
+    pub(super) fn followers(&self, start: usize) -> BTreeSet<usize> {
+        let mut steps = self.linked(&[start], |_| true);
+        steps.remove(&start);
+        steps
     }
 
     fn linked(&self, starts: &[usize], is_meant: impl Fn(Link) -> bool) -> BTreeSet<usize> {

@@ -3,14 +3,17 @@
 //! A driver records events, and carries out everything else only after the records are on disk. It reports what came
 //! of it as a [`Happening`]. Nothing here names a process, a folder or a machine, so a driver may run anywhere.
 
+use crate::failure::Class;
 use crate::run::{
     attempt::AttemptResult,
     cause::Refusal,
     ending::EndReason,
-    event::{Ended, Event, Usage},
+    ensure::CheckEnd,
+    event::{Answered, Ended, Event, QuestionPut, Usage},
     frame::FrameId,
     outcome::StepStatus,
 };
+use jiff::Timestamp;
 use recipe::value::Value;
 
 /// Something to do.
@@ -27,8 +30,8 @@ pub enum Action {
     },
     /// Store the value of a step, and record the end of the step.
     FinishStep(Box<StepEnd>),
-    /// Do the work of a step. The driver reports [`Happening::AttemptEnded`], or [`Happening::RecipeChecked`] if the
-    /// step runs a recipe.
+    /// Do the work of a step. The driver reports [`Happening::AttemptEnded`], [`Happening::RecipeChecked`] if the step
+    /// runs a recipe, or [`Happening::QuestionReady`] if it asks a person.
     StartStep {
         /// The step.
         path: String,
@@ -38,6 +41,16 @@ pub enum Action {
         pre_hook: bool,
         /// The model to use instead of that of the step, after a rate limit.
         model: Option<String>,
+    },
+    /// Store the value of a step, and record that its work is done. Its rules are checked after that.
+    EndWork(Box<StepEnd>),
+    /// Check the `ensure` rules of a step whose work is done, except conditions. The driver reports
+    /// [`Happening::EnsureChecked`].
+    CheckEnsure {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
     },
     /// Run a hook of a step. The driver reports [`Happening::HookEnded`].
     StartHook {
@@ -70,6 +83,13 @@ pub enum Action {
         /// The processes to end, by step and attempt (`path#attempt`).
         leftovers: Vec<String>,
     },
+    /// Wait until this time before the next iteration of a loop. The driver reports [`Happening::IterationDue`].
+    WaitForIteration {
+        /// The instance.
+        path: String,
+        /// When it is due.
+        due: Timestamp,
+    },
     /// Start the timeout of a recipe step. The driver reports [`Happening::RecipeTimedOut`] unless the recipe ends
     /// first.
     LimitRecipe {
@@ -84,6 +104,8 @@ pub enum Action {
         path: String,
         /// Why, as the end of a sentence that begins with "because".
         why: String,
+        /// Cleanup steps inside it, which come to their end.
+        spared: Vec<String>,
     },
     /// End the processes that a failed sub-recipe left running. The driver reports [`Happening::LeftoversEnded`].
     EndLeftovers {
@@ -91,6 +113,13 @@ pub enum Action {
         leftovers: Vec<String>,
         /// The recipe step that ends after that.
         failed: Box<FailedRecipe>,
+    },
+    /// Determine the kind of the failure of a recipe. The driver reports [`Happening::Diagnosed`].
+    Diagnose {
+        /// The step that runs the recipe; empty for the main recipe.
+        path: String,
+        /// Its frame.
+        frame: FrameId,
     },
     /// End the run.
     Finish,
@@ -160,6 +189,15 @@ pub enum Happening {
         /// How it ended.
         result: Box<AttemptResult>,
     },
+    /// The rules of a step were checked, or the check was stopped.
+    EnsureChecked {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+        /// The end of the check.
+        end: CheckEnd,
+    },
     /// A hook ended.
     HookEnded {
         /// The step.
@@ -172,6 +210,11 @@ pub enum Happening {
     /// The wait before a retry is over.
     RetryDue {
         /// The step.
+        path: String,
+    },
+    /// The wait before an iteration of a loop is over.
+    IterationDue {
+        /// The instance.
         path: String,
     },
     /// The recipe of a step was looked up, and its context was checked.
@@ -212,8 +255,35 @@ pub enum Happening {
         /// The usage of the agent.
         usage: Option<Usage>,
     },
-    /// A person or the system asked the run to stop, for this reason.
+    /// The kind of the failure of a recipe was determined.
+    Diagnosed {
+        /// The step that runs the recipe; empty for the main recipe.
+        path: String,
+        /// Its frame.
+        frame: FrameId,
+        /// The kind.
+        class: Class,
+    },
+    /// A question can be put: everything that belongs to it is in the run folder.
+    QuestionReady {
+        /// The question; its deadline is still missing.
+        put: Box<QuestionPut>,
+        /// The time.
+        now: Timestamp,
+    },
+    /// A person answered a question, and the answer fits.
+    AnswerGiven(Box<Answered>),
+    /// Time has passed: questions may be overdue.
+    QuestionsDue {
+        /// The time.
+        now: Timestamp,
+    },
+    /// A person or the system asked the run to stop, for this reason. `always` steps that are running continue.
     StopRequested(EndReason),
+    /// All work has ended after a request to stop: what is left to clean up begins.
+    CameToRest,
+    /// No cleanup step runs any more after a request to stop.
+    CleanupForbidden,
 }
 
 /// The meaning of a recovery agent's answer.

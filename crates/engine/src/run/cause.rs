@@ -57,6 +57,36 @@ pub enum Refusal {
         /// The mistakes, each with its place.
         problems: Vec<String>,
     },
+    /// A file that its question shows cannot be read.
+    NotShown {
+        /// The path.
+        path: String,
+        /// The error of the system.
+        why: String,
+    },
+    /// None of its agent programs can be limited to what the step allows.
+    Permissions {
+        /// The programs.
+        programs: Vec<String>,
+        /// What the step allows.
+        level: String,
+        /// Programs that can be limited so.
+        able: Vec<String>,
+    },
+    /// An argument for its agent program contradicts one that the runner sets.
+    AgentArgument {
+        /// The program.
+        program: String,
+        /// The argument.
+        argument: String,
+    },
+    /// The file with its prompt cannot be read.
+    PromptFile {
+        /// The path.
+        path: String,
+        /// The error of the system.
+        why: String,
+    },
     /// Another reason, as text: an error of the system, or a sentence of an old journal.
     Other(String),
 }
@@ -93,6 +123,10 @@ pub enum Need {
     Variables(Vec<String>),
     /// The value of this name in the context.
     Value(String),
+    /// The value of this secret input.
+    Secret(String),
+    /// Another value of this input: the given one does not fit its type.
+    Fit(String),
     /// The program of this name.
     Program(String),
     /// A directory or file.
@@ -101,6 +135,13 @@ pub enum Need {
     OldDirectory,
     /// Depth for another run inside runs.
     Depth,
+}
+
+impl Need {
+    /// Whether this is about the value of a name.
+    pub fn is_about(&self, value: &str) -> bool {
+        matches!(self, Need::Value(name) | Need::Secret(name) | Need::Fit(name) if name == value)
+    }
 }
 
 /// Something that a recipe needs and lacks, and what to do about it.
@@ -164,6 +205,40 @@ pub enum ExceededLimit {
         limit: u64,
         /// The recipe that sets it.
         recipe: String,
+    },
+}
+
+impl ExceededLimit {
+    /// Whether it is about recipes inside recipes.
+    pub(crate) fn is_depth(&self) -> bool {
+        matches!(self, ExceededLimit::Depth { .. })
+    }
+}
+
+/// Why a loop could not be entered, or did not reach its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopFailure {
+    /// `for_each` has no list.
+    NotAList {
+        /// What it has instead, shortened.
+        found: String,
+    },
+    /// The list of `for_each` is too long.
+    TooManyItems {
+        /// The number of its items.
+        count: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// The condition of `repeat` was not reached.
+    NotReached {
+        /// The number of iterations.
+        iterations: usize,
+        /// The condition.
+        until: String,
+        /// The names that it reads, with their values, shortened.
+        values: Vec<(String, String)>,
     },
 }
 
@@ -258,13 +333,5 @@ impl AgentFailure {
             AgentFailure::Refused { status: Some(_), .. } => Some(AgentTrouble::Request),
             _ => None,
         }
-    }
-
-    /// Whether the same call may succeed later without any change.
-    pub fn is_transient(&self) -> bool {
-        matches!(
-            self,
-            AgentFailure::RateLimited { .. } | AgentFailure::Server { .. } | AgentFailure::Network { .. }
-        )
     }
 }

@@ -2,17 +2,21 @@
 //!
 //! Never acts: the answer is data, and the same state gives the same answer.
 
+use jiff::Timestamp;
 use recipe::{
     condition::Condition,
     plan::{Limits, Step, StepKind},
     scope::Scope,
+    syntax::When,
     value::Value,
 };
 
 use crate::run::{
     cause::ExceededLimit,
+    cleanup,
     event::{Ended, Event},
     frame::{Frame, FrameId, StepState, Stopped},
+    live::IterationWait,
     message,
     outcome::{Outcome, SkipReason, StepStatus},
     state::RunState,
@@ -30,11 +34,25 @@ pub enum Decision {
         /// Which attempt.
         attempt: u32,
     },
-    /// Close the sub-recipe of this step, which has ended.
+    /// Wait before this iteration of a loop.
+    Wait {
+        /// The instance.
+        path: String,
+        /// When it is due.
+        due: Timestamp,
+    },
+    /// Close the sub-recipe or the loop of this step, which has ended.
     Close {
         /// The step.
         path: String,
-        /// The frame of the sub-recipe.
+        /// The frame of the sub-recipe or the loop.
+        frame: FrameId,
+    },
+    /// Determine the kind of the failure of this recipe, for its cleanup steps.
+    Diagnose {
+        /// The step that runs the recipe; empty for the main recipe.
+        path: String,
+        /// Its frame.
         frame: FrameId,
     },
     /// End the run.
@@ -45,33 +63,65 @@ pub enum Decision {
 /// closed.
 pub fn decide(state: &RunState, closing: &dyn Fn(FrameId) -> bool) -> Option<Decision> {
     // the newest frames first: a sub-recipe is finished before anything new starts around it
-    state.active.iter().rev().find_map(|id| {
-        let frame = &state.frames[*id];
-        let is_over = frame.failed_at.is_some() || frame.stopped.is_some();
-        if frame.is_complete() || (is_over && frame.open == 0 && frame.hooks == 0) {
-            return match frame.parent {
-                None => Some(Decision::End),
-                Some(_) if closing(*id) => None,
-                Some(_) => Some(Decision::Close { path: frame.path.clone(), frame: *id }),
-            };
-        }
-        if is_over || frame.next >= frame.level().end {
-            return None;
-        }
-        consider(state, *id, frame.next)
-    })
+    state.active.iter().rev().find_map(|id| decide_in(state, *id, closing))
+}
+
+/// What happens next in one recipe.
+pub(crate) fn decide_in(
+    state: &RunState,
+    id: FrameId,
+    closing: &dyn Fn(FrameId) -> bool,
+) -> Option<Decision> {
+    let frame = &state.frames[id];
+    let is_over = frame.failed_at.is_some() || frame.stopped.is_some();
+    if frame.is_complete() || (is_over && frame.open == 0 && frame.hooks == 0) {
+        let cleanup = if frame.is_complete() { None } else { cleanup::next(state, id) };
+        return match (cleanup, frame.parent) {
+            _ if closing(id) => None,
+            (Some(at), _) if frame.cleanup.is_some() => consider(state, id, at),
+            (Some(_), _) => Some(Decision::Diagnose { path: frame.path.clone(), frame: id }),
+            (None, None) => Some(Decision::End),
+            (None, Some(_)) => Some(Decision::Close { path: frame.path.clone(), frame: id }),
+        };
+    }
+    let is_full = || frame.each().is_some_and(|each| frame.open >= each.max_parallel);
+    match &frame.graph {
+        _ if is_over => None,
+        Some(graph) => graph.steps().find_map(|at| consider(state, id, at)),
+        None if !frame.has_next() || is_full() => None,
+        None => match frame.next_iteration() {
+            Some(due) => wait_or(state, frame, due, || consider(state, id, frame.next)),
+            None => consider(state, id, frame.next),
+        },
+    }
+}
+
+/// The decision about an iteration that is due at this time.
+fn wait_or(
+    state: &RunState,
+    frame: &Frame,
+    due: Timestamp,
+    then: impl FnOnce() -> Option<Decision>,
+) -> Option<Decision> {
+    let path = frame.step_path(frame.next);
+    match state.live.due_iterations.get(&path) {
+        None => Some(Decision::Wait { path, due }),
+        Some(IterationWait::Begun) => None,
+        Some(IterationWait::Over) => then(),
+    }
 }
 
 /// The decision about a step that its recipe has reached.
-fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
+pub(crate) fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
     let frame = &state.frames[id];
     let step = &frame.unit.steps[at];
     let path = frame.step_path(at);
     if let Some(reason) = skip_reason(state, frame, step) {
         return Some(Decision::Record(Box::new(Event::StepSkipped { path, reason })));
     }
-    if let Some(condition) = &step.condition {
-        match condition.decide(&frame.foreseen()) {
+    // every instance of a `for_each` has the condition
+    if let Some(condition) = step.condition.as_ref().filter(|_| step.each().is_none()) {
+        match condition.decide(&frame.foreseen_at(at)) {
             Ok(Some(true) | None) => {}
             Ok(Some(false)) => {
                 return Some(Decision::Record(Box::new(Event::StepSkipped {
@@ -87,16 +137,21 @@ fn consider(state: &RunState, id: FrameId, at: usize) -> Option<Decision> {
             }
         }
     }
+    let attempt = state.next_attempt(&path);
+    if step.looped.is_some() {
+        return Some(Decision::Start { path, attempt });
+    }
     let is_certain = !state.settings.dry_run || !is_uncertain(frame, at);
-    if let Some(limit) = exceeded(state, Some(id), frame.depth, step).filter(|_| is_certain) {
+    let is_meant = |limit: &ExceededLimit| is_certain && (limit.is_depth() || !state.is_in_cleanup(id));
+    if let Some(limit) = exceeded(state, Some(id), frame.depth, step).filter(is_meant) {
         let message = limit.to_string();
         return Some(fail(path, Outcome::Limit(limit), message));
     }
     let nested = matches!(step.kind, StepKind::Nested { .. });
-    if !nested && state.running >= state.settings.max_parallel.max(1) {
+    let is_full = state.running_beside(id) >= state.settings.max_parallel.max(1);
+    if !nested && is_full {
         return None;
     }
-    let attempt = state.next_attempt(&path);
     Some(Decision::Start { path, attempt })
 }
 
@@ -113,6 +168,9 @@ fn skip_reason(state: &RunState, frame: &Frame, step: &Step) -> Option<SkipReaso
         || (!step.tags.is_empty() && !settings.include_tags.is_empty() && !tagged(&settings.include_tags));
     if left_out {
         return Some(SkipReason::Tags);
+    }
+    if step.when == When::Failed && frame.cleanup.is_none() && !settings.dry_run {
+        return Some(SkipReason::NothingFailed);
     }
     step.depends_on.iter().find_map(|at| {
         let needed = &frame.steps[*at];
@@ -132,6 +190,7 @@ fn why_not_done(step: &StepState) -> String {
         (Some(SkipReason::Dependency { step: on, .. }), _) => {
             format!("was skipped because it depends on `{on}`")
         }
+        (Some(SkipReason::NothingFailed), _) => "was skipped because no step failed".to_owned(),
         (Some(SkipReason::Chosen), _) => "was skipped when the run was resumed".to_owned(),
         (_, StepStatus::Failed) => "failed".to_owned(),
         _ => "did not run".to_owned(),
@@ -139,8 +198,9 @@ fn why_not_done(step: &StepState) -> String {
 }
 
 /// The condition of a step, if a dry run cannot decide it before the steps that it reads have run.
-pub fn undecided<'a>(frame: &Frame, step: &'a Step) -> Option<&'a Condition> {
-    step.condition.as_ref().filter(|condition| condition.decide(&frame.foreseen()) == Ok(None))
+pub fn undecided(frame: &Frame, at: usize) -> Option<&Condition> {
+    let condition = frame.unit.steps[at].condition.as_ref();
+    condition.filter(|condition| condition.decide(&frame.foreseen_at(at)) == Ok(None))
 }
 
 /// Whether a dry run cannot tell if a step will run: its condition, or that of a step which it needs, or that of its
@@ -148,8 +208,9 @@ pub fn undecided<'a>(frame: &Frame, step: &'a Step) -> Option<&'a Condition> {
 pub(crate) fn is_uncertain(frame: &Frame, at: usize) -> bool {
     let step = &frame.unit.steps[at];
     frame.is_uncertain
+        || step.when == When::Failed
         || step.depends_on.iter().any(|needed| frame.steps[*needed].is_uncertain)
-        || undecided(frame, step).is_some()
+        || undecided(frame, at).is_some()
 }
 
 /// In a dry run: the limit that a run would exceed with the step that was just started, if every step with an unknown
@@ -212,8 +273,8 @@ pub fn result(frame: &Frame) -> Option<Value> {
 pub fn called(state: &RunState, frame: FrameId) -> String {
     let frame = &state.frames[frame];
     let caller = frame.parent.map(|(parent, at)| (&state.frames[parent], at));
-    match caller.map(|(caller, at)| (caller, &caller.unit.steps[at].kind)) {
-        Some((caller, StepKind::Nested { target, .. })) => target.called(caller),
+    match caller.map(|(caller, at)| (caller, at, &caller.unit.steps[at].kind)) {
+        Some((caller, at, StepKind::Nested { target, .. })) => target.called(&caller.scope(at)),
         _ => frame.unit.name.clone(),
     }
 }
@@ -238,7 +299,8 @@ pub fn nested_error_with(
     let Some(first) = frame.failed_at else { return format!("Sub-recipe '{name}' failed") };
     // all members of a group run to their end
     let failed = frame.level().filter(|at| *at >= first && frame.is_fatal(*at));
-    let errors: Vec<String> = failed.map(|at| step_error(state, frame, at, "", &mut form)).collect();
+    let mut errors: Vec<String> = failed.map(|at| step_error(state, frame, at, "", &mut form)).collect();
+    errors.extend(frame.failed_cleanup().map(|at| step_error(state, frame, at, "cleanup: ", &mut form)));
     format!("Sub-recipe '{name}' failed {}", errors.join("\nand "))
 }
 
@@ -250,21 +312,25 @@ fn stopped_error(
     name: &str,
     form: &mut dyn FnMut(&str, &str) -> String,
 ) -> String {
-    let errors: Vec<String> = failed_when_stopped(frame, stopped)
+    let mut errors: Vec<String> = failed_when_stopped(frame, stopped)
         .enumerate()
         .map(|(number, at)| {
             let before = if number == 0 { own_stop(frame, stopped) } else { String::new() };
             step_error(state, frame, at, &before, form)
         })
         .collect();
+    let cleanup: Vec<String> =
+        frame.failed_cleanup().map(|at| step_error(state, frame, at, "cleanup: ", form)).collect();
     if !errors.is_empty() {
+        errors.extend(cleanup);
         return format!("Sub-recipe '{name}' failed {}", errors.join("\nand "));
     }
     let error = match state.time_is_up(frame).filter(|_| stopped.by != frame.path) {
         Some(why) => format!("ended because {why}"),
         None => stopped.error.clone(),
     };
-    message::not_entered(name, form("", &error))
+    let error = std::iter::once(form("", &error)).chain(cleanup).collect::<Vec<_>>().join("\nand ");
+    message::not_entered(name, error)
 }
 
 /// The steps of a stopped recipe that were running then and failed.
@@ -296,7 +362,7 @@ fn step_error(
 
 /// The place of a failed step in the error of its recipe.
 fn at_step(frame: &Frame, at: usize, before: &str) -> String {
-    format!("at step '{}': [error] {before}", frame.unit.steps[at].id)
+    format!("at step '{}': [error] {before}", frame.step_id(at))
 }
 
 /// The beginning of the error of a failed step that is certain to be the runner's own: the kind of the step and its

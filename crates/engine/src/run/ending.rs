@@ -41,6 +41,8 @@ impl EndReason {
 pub fn end_reason(state: &RunState) -> EndReason {
     match state.live.stop {
         Some(reason) => reason,
+        // also if only a cleanup step waits: the recipe has not come to its end
+        None if state.is_waiting() => EndReason::Waiting,
         None if state.root().failed_at.is_none() => EndReason::Completed,
         None if state.needs_human() => EndReason::Waiting,
         None => EndReason::Failed,

@@ -3,6 +3,7 @@
 //! Events carry facts, never instructions. Output bytes are in files; events refer to them.
 
 mod ended;
+mod question;
 mod usage;
 
 use std::{borrow::Cow, collections::BTreeSet};
@@ -10,12 +11,14 @@ use std::{borrow::Cow, collections::BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Class;
 use crate::run::ending::EndReason;
 use crate::run::next::Next;
 use crate::run::origin::Origin;
 use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
 use crate::run::override_values::OverrideValue;
 pub use ended::{Ended, OutputRef, Stored};
+pub use question::{Answered, QuestionField, QuestionPut, ShownPart, Via};
 pub use usage::Usage;
 
 /// Version of the journal's format.
@@ -55,6 +58,14 @@ pub enum Event {
         /// Path of the recipe file.
         unit: String,
     },
+    /// A step with a loop enters it.
+    LoopEntered {
+        /// The step.
+        path: String,
+        /// SHA-256 of each item of a `for_each`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        items: Vec<String>,
+    },
     /// A process was started for an attempt.
     Spawned(Spawned),
     /// An attempt failed and another one follows.
@@ -67,6 +78,27 @@ pub enum Event {
         ended: Ended,
         /// Milliseconds until the next one.
         retry_in_ms: u64,
+    },
+    /// The work of an attempt is done. The step ends when its rules have been checked.
+    WorkEnded {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
+        /// The status of the step if the rules are met.
+        status: StepStatus,
+        /// How the attempt ended.
+        ended: Ended,
+        /// Whether an agent finished the work of a sub-recipe that had failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        recovered: bool,
+    },
+    /// The rules of an attempt whose work ended before a resume are checked again.
+    CheckRepeated {
+        /// The step.
+        path: String,
+        /// Which attempt.
+        attempt: u32,
     },
     /// A step is finished.
     StepFinished {
@@ -96,6 +128,17 @@ pub enum Event {
         /// The reason.
         reason: SkipReason,
     },
+    /// A question was put to a person, or put again with new contents.
+    QuestionPut(QuestionPut),
+    /// A question was answered.
+    Answered(Answered),
+    /// A step that waits for an answer is given up, because another step of its group failed.
+    QuestionWithdrawn {
+        /// The step that asks, or that runs the recipe with the question.
+        path: String,
+        /// The step that failed.
+        because: String,
+    },
     /// A hook ran.
     HookFinished {
         /// The step that it belongs to.
@@ -114,6 +157,17 @@ pub enum Event {
         /// The reason.
         #[serde(default, skip_serializing_if = "StopCause::is_timeout")]
         cause: StopCause,
+    },
+    /// The cleanup steps of a recipe begin.
+    CleanupBegan {
+        /// The step that runs the recipe; empty for the main recipe.
+        path: String,
+        /// The kind of the failure; absent if the run was stopped.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<Class>,
+        /// Why the run was stopped, if it was: only `always` steps run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped: Option<EndReason>,
     },
     /// A note for the user without any effect.
     Noted {
@@ -187,12 +241,15 @@ pub struct Spawned {
     pub argv: Vec<String>,
     /// Its directory.
     pub cwd: String,
-    /// Its purpose, if it is not the attempt itself: the name of a hook, or `repair`.
+    /// Its purpose, if it is not the attempt itself: the name of a hook, `ensure` or `repair`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
     /// The names of its environment variables, as a difference to the process before it.
     #[serde(default, skip_serializing_if = "NameChange::is_empty")]
     pub env: NameChange,
+    /// The prompt that an agent program got, as it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<OutputRef>,
 }
 
 /// The difference between two sets of names: a run starts many processes with nearly the same environment.
@@ -252,6 +309,12 @@ pub struct RunResumed {
     pub sources: u32,
     /// Finished steps whose results are discarded.
     pub rerun: Vec<String>,
+    /// Cleanup steps that ran when the run ended before: their results are discarded too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cleanup: Vec<String>,
+    /// Failed steps that stay failed, because the cleanup of their recipe continues where it was cut off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
     /// Steps that had begun and run again, including the failed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<String>,

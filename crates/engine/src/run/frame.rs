@@ -4,6 +4,10 @@
 //! declaration: so every member of a group sees the context from before it, and a step that is executed again sees what
 //! it saw the first time.
 
+mod facts;
+mod looped;
+mod values;
+
 use std::{
     collections::{HashMap, HashSet},
     ops::Range,
@@ -12,16 +16,22 @@ use std::{
 
 use jiff::Timestamp;
 use recipe::{
-    member,
-    plan::{Step, StepKind, Unit, UnitId, ValueTemplate},
-    scope::{Final, Foreseen, Scope},
+    plan::{Step, StepKind, Unit, UnitId},
+    scope::{Final, Path, Scope},
+    step_facts::{STEPS, StepFacts},
+    syntax::When,
     value::{Map, Value},
 };
 
 use crate::run::{
+    cleanup::Cleanup,
     event::Ended,
     outcome::{Outcome, SkipReason, StepStatus, StopCause},
+    ready::ReadySet,
 };
+
+pub use looped::{LoopFrame, RepeatEnd, StepScope, item_digest};
+pub(crate) use values::ChildResult;
 
 /// The index of a frame in a [`crate::RunState`].
 pub type FrameId = usize;
@@ -35,6 +45,8 @@ pub struct Frame {
     pub unit: Arc<Unit>,
     /// Its id in the plan.
     pub unit_id: UnitId,
+    /// The loop, if its steps are the instances of one step.
+    pub looped: Option<Box<LoopFrame>>,
     /// The frame and the step that it belongs to.
     pub parent: Option<(FrameId, usize)>,
     /// Its depth.
@@ -79,8 +91,12 @@ pub struct Frame {
     pub failed_at: Option<usize>,
     /// Why nothing new starts in it.
     pub stopped: Option<Stopped>,
+    /// Its cleanup, once that has begun.
+    pub cleanup: Option<Cleanup>,
     /// Whether its end was reported.
     pub closed: bool,
+    /// The order of its steps, if they do not run one after the other.
+    pub(crate) graph: Option<ReadySet>,
     index: Arc<HashMap<String, usize>>,
 }
 
@@ -120,12 +136,16 @@ pub struct StepState {
     pub recovered: bool,
     /// The frame of its sub-recipe.
     pub frame: Option<FrameId>,
+    /// How the instances of its loop went.
+    pub instances: Arc<Vec<StepState>>,
     /// Whether it was counted against the step limits.
     pub counted: bool,
     /// Whether its own work has begun, after a hook.
     pub begun: bool,
     /// Whether it has started a process.
     pub has_spawned: bool,
+    /// Whether it was reached after the end of its recipe.
+    pub is_cleanup: bool,
     /// In a dry run: whether it is unknown if it will run.
     pub is_uncertain: bool,
 }
@@ -137,6 +157,7 @@ impl Frame {
         let level_end = level_end(&unit, 0);
         Frame {
             path,
+            looped: None,
             steps: vec![StepState::default(); unit.steps.len()],
             unit,
             unit_id,
@@ -161,9 +182,16 @@ impl Frame {
             is_uncertain: false,
             failed_at: None,
             stopped: None,
+            cleanup: None,
             closed: false,
+            graph: None,
             index: Arc::new(index),
         }
+    }
+
+    /// The same with the order of a graph, if it is one.
+    pub(crate) fn ordered(self, graph: Option<ReadySet>) -> Frame {
+        Frame { graph, ..self }
     }
 
     /// The index of the step with this id.
@@ -173,29 +201,54 @@ impl Frame {
 
     /// The path of a step.
     pub fn step_path(&self, at: usize) -> String {
+        if self.looped.is_some() {
+            return crate::run::step_path::instance(&self.path, at);
+        }
         let id = &self.unit.steps[at].id;
         if self.path.is_empty() { id.clone() } else { format!("{}/{id}", self.path) }
     }
 
-    /// The current level.
+    /// The current level; a graph is a single one.
     pub fn level(&self) -> Range<usize> {
-        self.cursor..self.level_end
+        match self.graph {
+            Some(_) => 0..self.steps.len(),
+            None => self.cursor..self.level_end,
+        }
+    }
+
+    /// Whether a step of the current level, or of the graph, may still start.
+    pub(crate) fn has_next(&self) -> bool {
+        match &self.graph {
+            Some(graph) => graph.steps().next().is_some(),
+            None => self.next < self.level_end,
+        }
+    }
+
+    /// The steps that may be running: those of the current level, and the cleanup steps that were reached.
+    pub fn reached(&self) -> Range<usize> {
+        self.level().start..self.level().end.max(self.next)
     }
 
     /// Continues with the level that begins at this step.
     pub(crate) fn advance_to(&mut self, cursor: usize) {
         self.cursor = cursor;
-        self.level_end = level_end(&self.unit, cursor);
+        // all instances of a `for_each` are one level, and every iteration of a `repeat` is one
+        self.level_end = match &self.looped {
+            None => level_end(&self.unit, cursor),
+            Some(looped) if looped.each().is_some() => self.steps.len(),
+            Some(_) => self.steps.len().min(cursor + 1),
+        };
     }
 
-    /// Its steps that are running, or wait for a retry.
+    /// Its steps that are running, or wait for a retry or an answer.
     pub(crate) fn open_steps(&self) -> Vec<usize> {
-        (0..self.steps.len()).filter(|at| self.steps[*at].status == StepStatus::Running).collect()
+        (0..self.steps.len()).filter(|at| self.steps[*at].status.is_open()).collect()
     }
 
     /// Whether all steps are finished.
     pub fn is_complete(&self) -> bool {
-        self.cursor == self.steps.len() && self.failed_at.is_none()
+        let has_ended = self.looped.as_ref().is_some_and(|looped| looped.end.is_some());
+        (self.cursor == self.steps.len() || has_ended) && self.failed_at.is_none()
     }
 
     /// Whether it did its work. A recipe that timed out has failed, even if all its steps may fail.
@@ -203,15 +256,19 @@ impl Frame {
         self.is_complete() && self.stopped.is_none()
     }
 
-    /// The result of a recipe without `output`: the value of its last completed step.
+    /// The result of a recipe without `output`: the value of its last completed step; in a graph, of the last one in
+    /// its last wave, whichever ended first. Steps that clean up give none.
     pub fn last_value(&self) -> Option<&Value> {
-        self.steps.iter().rev().find(|step| step.status.is_done()).and_then(|step| step.value.as_ref())
+        let place = |at: usize| self.graph.as_ref().map_or(at, |graph| graph.order()[at]);
+        let steps = (0..self.steps.len()).rev().map(place);
+        let is_done = |at: &usize| self.steps[*at].status.is_done() && self.unit.steps[*at].when == When::Ok;
+        steps.into_iter().find(is_done).and_then(|at| self.steps[at].value.as_ref())
     }
 
     /// Whether a failure of this step ends the frame.
     pub fn is_fatal(&self, at: usize) -> bool {
         let step = &self.steps[at];
-        step.status == StepStatus::Failed && !self.may_fail(at, step)
+        step.status == StepStatus::Failed && !step.is_cleanup && !self.may_fail(at, step)
     }
 
     /// Whether the recipe continues after this failure of a step. A step cannot tolerate that its recipe reaches the
@@ -233,91 +290,10 @@ impl Frame {
         step.status == StepStatus::Failed && self.may_fail(at, step) && !was_stopped
     }
 
-    /// Puts a step's value into the context. `child` is the finished frame of a recipe step.
-    pub(crate) fn take_value(&mut self, at: usize, child: Option<ChildResult>) {
-        let step = Arc::clone(&self.unit.steps[at]);
-        let state = &self.steps[at];
-        if state.skipped == Some(SkipReason::DryRun) {
-            self.unknown.extend(step.store.clone());
-        }
-        let is_nested = child.is_some();
-        if let Some(child) = child {
-            self.take_child(&step, child);
-        }
-        if let (Some(name), Some(value)) = (&step.store, self.value_of(at)) {
-            if !is_nested {
-                self.below.remove(name);
-            }
-            self.assigned.insert(name.clone());
-            self.log.push(name.clone());
-            self.context.insert(name.clone(), value);
-        }
-    }
-
-    /// The value of a step. A failure without a value gives empty text, so that an older value of the same name is not
-    /// used for it. A lost value gives `None`.
-    fn value_of(&self, at: usize) -> Option<Value> {
-        let step = &self.steps[at];
-        let stores_nothing = || step.ended.as_ref().is_none_or(|ended| ended.value.is_none());
-        let is_empty = || step.status == StepStatus::Failed && stores_nothing();
-        step.value.clone().or_else(|| is_empty().then(|| Value::from("")))
-    }
-
-    fn take_child(&mut self, step: &Step, child: ChildResult) {
-        let left = Arc::new(Final { context: child.context, below: child.below });
-        if child.merge {
-            for (name, value) in &left.context {
-                let is_assigned = child.assigned.contains(name);
-                // inherited names belong to the recipes around it
-                let is_free = !self.context.contains_key(name) || self.introduced.contains(name);
-                let is_new = child.introduced.contains(name) && is_free && !self.assigned.contains(name);
-                if is_assigned || is_new {
-                    self.log.push(name.clone());
-                    self.context.insert(name.clone(), value.clone());
-                    match left.below.get(name) {
-                        Some(below) => self.below.insert(name.clone(), Arc::clone(below)),
-                        None => self.below.remove(name),
-                    };
-                }
-            }
-            self.introduced.extend(child.introduced);
-            self.assigned.extend(child.assigned);
-            self.unknown.extend(child.unknown);
-        }
-        if let Some(name) = &step.store {
-            self.below.insert(name.clone(), left);
-        }
-    }
-
-    /// The context of a recipe that is entered with these overrides, on top of its own values.
-    pub fn context_below(&self, own: Map, overrides: &[(String, ValueTemplate)]) -> Map {
-        let mut context = own;
-        context.extend(self.context.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let given = overrides.iter().map(|(name, value)| (name.clone(), value.render(self)));
-        member::place_all(&mut context, &Map::new(), given);
-        context
-    }
-
-    /// The context, with the names that are unknown in a dry run.
-    pub fn foreseen(&self) -> Foreseen<'_> {
-        Foreseen { scope: self, unknown: &self.unknown }
-    }
-
-    /// The names whose values are unknown in a recipe that is entered with these overrides.
-    pub fn unknown_below(&self, overrides: &[(String, ValueTemplate)]) -> HashSet<String> {
-        let mut unknown = self.unknown.clone();
-        for (name, value) in overrides {
-            let reads_unknown = value
-                .templates()
-                .iter()
-                .flat_map(|template| template.names())
-                .any(|(path, _)| !self.foreseen().is_known(path));
-            match reads_unknown {
-                true => unknown.insert(name.clone()),
-                false => unknown.remove(name),
-            };
-        }
-        unknown
+    /// Whether a step may run at the same time as other steps of this recipe.
+    pub fn runs_beside_others(&self, at: usize) -> bool {
+        let is_wide = self.each().is_some_and(|each| each.max_parallel > 1);
+        is_wide || self.graph.is_some() || self.unit.steps[at].group.is_some()
     }
 
     /// Whether a step runs a sub-recipe.
@@ -334,22 +310,20 @@ fn level_end(unit: &Unit, cursor: usize) -> usize {
     cursor + 1 + more
 }
 
-/// The result of a finished sub-recipe.
-pub(crate) struct ChildResult {
-    pub(crate) context: Map,
-    pub(crate) below: HashMap<String, Arc<Final>>,
-    pub(crate) assigned: HashSet<String>,
-    pub(crate) introduced: HashSet<String>,
-    pub(crate) unknown: HashSet<String>,
-    pub(crate) merge: bool,
-}
-
 impl Scope for Frame {
     fn get(&self, name: &str) -> Option<Value> {
         self.context.get(name).cloned()
     }
 
+    fn is_known(&self, path: &Path) -> bool {
+        path.root != STEPS || self.knows_step(path)
+    }
+
     fn below(&self, name: &str) -> Option<Arc<Final>> {
         self.below.get(name).cloned()
+    }
+
+    fn step(&self, id: &str, instance: Option<i64>) -> Option<StepFacts> {
+        self.facts(id, instance)
     }
 }

@@ -4,9 +4,11 @@ use std::fmt::{Display, Formatter, Result};
 
 use super::{
     cause::{
-        AgentFailure, ExceededLimit, Exhausted, MissingProgram, NulPlace, Problem, Refusal, StartFailure,
-        ValueProblem,
+        AgentFailure, ExceededLimit, Exhausted, LoopFailure, MissingProgram, NulPlace, Problem, Refusal,
+        StartFailure, ValueProblem,
     },
+    ensure::RuleCheck,
+    event::Ended,
     outcome::Outcome,
 };
 
@@ -18,6 +20,30 @@ pub fn heading(kind: &str) -> String {
 /// The error of a step that does not run a recipe.
 pub fn step_failed(kind: &str, what: impl Display) -> String {
     format!("{}{what}", heading(kind))
+}
+
+/// The end of a step in few words, for a screen: without the kind of the step and without quoted output.
+pub fn in_short(ended: &Ended) -> String {
+    let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    match &ended.outcome {
+        Outcome::Exit(code) => {
+            let end = if ended.is_silent() { ", no output" } else { "" };
+            format!("{}{end}", exit_code(*code, ended.missing.as_ref()))
+        }
+        Outcome::NeedsHuman => {
+            ended.exit_code().map_or_else(|| "waiting for a person".to_owned(), waiting_for_person)
+        }
+        Outcome::Refused(Refusal::Unready { recipe, .. }) => format!("cannot start `{recipe}`"),
+        Outcome::Ensure if !ended.ensure.is_empty() => unmet_rules(&ended.ensure),
+        outcome => {
+            let error = ended.error.as_deref().unwrap_or("no message");
+            let headings = ["bash", "agent", "ask"].map(heading);
+            let own = headings.iter().find_map(|words| error.strip_prefix(words.as_str()));
+            first_line(
+                &own.map(str::to_owned).or_else(|| outcome.cause()).unwrap_or_else(|| error.to_owned()),
+            )
+        }
+    }
 }
 
 /// The error of a step whose sub-recipe was not entered.
@@ -62,6 +88,25 @@ pub fn budget_used_up(exhausted: &[Exhausted]) -> String {
     format!("the budget is used up: {}", budgets(exhausted))
 }
 
+/// The message about `ensure` rules that are not met.
+pub fn unmet_rules(checks: &[RuleCheck]) -> String {
+    let unmet: Vec<String> = checks.iter().filter(|check| !check.met).map(RuleCheck::to_string).collect();
+    match unmet.as_slice() {
+        [only] => format!("ensure: {only}"),
+        several => {
+            let list: String =
+                several.iter().map(|rule| format!("\n  - {}", rule.replace('\n', "\n    "))).collect();
+            format!("ensure: {} of {} rules are not met{list}", several.len(), checks.len())
+        }
+    }
+}
+
+impl Display for RuleCheck {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}: expected {}; found {}", self.rule.as_str(), self.expected, self.found)
+    }
+}
+
 impl Outcome {
     /// The cause of a failure in words, if the outcome carries one.
     pub fn cause(&self) -> Option<String> {
@@ -79,13 +124,19 @@ impl Outcome {
             Outcome::NotStarted(failure) => failure.to_string(),
             Outcome::Refused(refusal) => refusal.to_string(),
             Outcome::Condition { text, error } => format!("condition `{text}` cannot be evaluated: {error}"),
+            Outcome::Loop(failure) => failure.to_string(),
             Outcome::Limit(limit) => limit.to_string(),
             Outcome::Budget(exhausted) => budget_used_up(exhausted),
             Outcome::Lost => "its exit status was lost".to_owned(),
             Outcome::Exit(code) => exit_code(*code, None),
-            Outcome::Ok | Outcome::Signal(_) | Outcome::Nested | Outcome::NeedsHuman | Outcome::Cancelled => {
-                return None;
-            }
+            Outcome::Rejected { by, reason: None } => format!("rejected by {by}"),
+            Outcome::Rejected { by, reason: Some(reason) } => format!("rejected by {by}: {reason}"),
+            Outcome::Ok
+            | Outcome::Signal(_)
+            | Outcome::Nested
+            | Outcome::Ensure
+            | Outcome::NeedsHuman
+            | Outcome::Cancelled => return None,
         })
     }
 }
@@ -119,9 +170,37 @@ impl Display for Refusal {
             Refusal::RecipeInvalid { name, problems } => {
                 write!(f, "recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
             }
+            Refusal::NotShown { path, why } => {
+                write!(
+                    f,
+                    "`{path}`, which the question shows, cannot be read: {why}; a text is written as `{{text: …}}`"
+                )
+            }
+            Refusal::Permissions { programs, level, able } => {
+                f.write_str(&cannot_be_limited(programs, level, able))
+            }
+            Refusal::AgentArgument { program, argument } => {
+                f.write_str(&contradicting_argument(program, argument))
+            }
+            Refusal::PromptFile { path, why } => write!(f, "prompt file `{path}` cannot be read: {why}"),
             Refusal::Other(message) => f.write_str(message),
         }
     }
+}
+
+/// The message about programs that cannot be limited to a level of permissions.
+pub fn cannot_be_limited(programs: &[String], level: &str, able: &[String]) -> String {
+    let list = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let who = match able.is_empty() {
+        true => "no known program can".to_owned(),
+        false => format!("these programs can: {}", list(able)),
+    };
+    format!("{} cannot run with `permissions: {level}`; {who}", list(programs))
+}
+
+/// The message about an argument that contradicts one of the runner.
+pub fn contradicting_argument(program: &str, argument: &str) -> String {
+    format!("`{argument}` in `agent_args` contradicts what the runner sets for `{program}`")
 }
 
 impl Display for NulPlace {
@@ -168,6 +247,34 @@ impl Display for ExceededLimit {
                 f,
                 "Total step limit ({limit}) exceeded: raise `recursion.max_total_steps` of `{recipe}`"
             ),
+        }
+    }
+}
+
+/// The beginning of the error of a `for_each` step: how many instances failed, and which.
+pub fn instances_failed(paths: &str, failed: usize, count: usize) -> String {
+    format!("for_each: {failed} of {count} failed ({paths})")
+}
+
+/// The same about instances that are degraded.
+pub fn instances_degraded(paths: &str, degraded: usize, count: usize) -> String {
+    format!("for_each: {degraded} of {count} degraded ({paths})")
+}
+
+impl Display for LoopFailure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            LoopFailure::NotAList { found } => write!(f, "needs a list, got {found}"),
+            LoopFailure::TooManyItems { count, max } => {
+                write!(f, "has {count} items, but at most {max} are allowed: raise `max_items`")
+            }
+            LoopFailure::NotReached { iterations, until, values } => {
+                let times = if *iterations == 1 { "iteration" } else { "iterations" };
+                write!(f, "until was not reached in {iterations} {times}: `{until}` is false")?;
+                let read: Vec<String> =
+                    values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                if read.is_empty() { Ok(()) } else { write!(f, " ({})", read.join(", ")) }
+            }
         }
     }
 }

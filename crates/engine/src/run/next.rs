@@ -15,6 +15,18 @@ pub enum Next {
         #[serde(default)]
         how: ResumeChoice,
     },
+    /// Answer a question of a run.
+    Answer {
+        /// The run.
+        run: String,
+        /// The step that asks.
+        step: String,
+        /// The choice.
+        choice: String,
+        /// Fields that the answer needs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        fields: Vec<String>,
+    },
     /// Look at a run.
     Show {
         /// The run.
@@ -115,6 +127,8 @@ pub enum StartValue {
     Secret,
     /// A value that the person has to choose.
     Missing,
+    /// A secret that the person passes in a file, so that no command line has it.
+    File,
 }
 
 /// An option of a run to start.
@@ -129,6 +143,8 @@ pub enum StartOption {
     AuditDir(String),
     /// The agent program of steps that name none.
     AgentBinary(String),
+    /// What agents may do in steps that do not say so.
+    Permissions(String),
     /// The default timeout of steps in seconds.
     StepTimeout(f64),
     /// How many steps of a group run at the same time.
@@ -149,6 +165,8 @@ pub enum StartOption {
     Compat,
     /// Files that agents changed are not staged.
     NoAutoStage,
+    /// No cleanup step runs after a request to stop.
+    NoCleanup,
 }
 
 /// A piece of advice: what to do, and the action that does it.

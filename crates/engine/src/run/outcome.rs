@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cause::{AgentFailure, ExceededLimit, Exhausted, Refusal, StartFailure};
+use super::cause::{AgentFailure, ExceededLimit, Exhausted, LoopFailure, Refusal, StartFailure};
 
 /// The state of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub enum StepStatus {
     Pending,
     /// It is being executed.
     Running,
+    /// It waits for the answer of a person.
+    Waiting,
     /// It succeeded.
     Completed,
     /// It was not executed, for a known reason.
@@ -31,6 +33,7 @@ impl StepStatus {
         match self {
             StepStatus::Pending => "pending",
             StepStatus::Running => "running",
+            StepStatus::Waiting => "waiting",
             StepStatus::Completed => "completed",
             StepStatus::Skipped => "skipped",
             StepStatus::Failed => "failed",
@@ -40,7 +43,12 @@ impl StepStatus {
 
     /// Whether it is final.
     pub fn is_final(self) -> bool {
-        !matches!(self, StepStatus::Pending | StepStatus::Running)
+        !matches!(self, StepStatus::Pending) && !self.is_open()
+    }
+
+    /// Whether it has begun and not ended.
+    pub fn is_open(self) -> bool {
+        matches!(self, StepStatus::Running | StepStatus::Waiting)
     }
 
     /// Whether it did its work.
@@ -148,14 +156,26 @@ pub enum Outcome {
         /// The error of its evaluation.
         error: String,
     },
+    /// Its loop could not be entered, or did not reach its end.
+    Loop(LoopFailure),
     /// A limit of the recipe was reached.
     Limit(ExceededLimit),
     /// Budgets of the recipe were spent.
     Budget(Vec<Exhausted>),
     /// The sub-recipe failed.
     Nested,
+    /// A rule under `ensure` is not met; the end of the attempt has the results.
+    Ensure,
     /// A step waits for a person.
     NeedsHuman,
+    /// A person rejected it.
+    Rejected {
+        /// The name of the person.
+        by: String,
+        /// The reason that the person gave.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// The run was stopped.
     Cancelled,
     /// Unknown: the runner was gone when the process ended.
@@ -165,7 +185,6 @@ pub enum Outcome {
 /// How an attempt ended, without the cause: the form of results.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the variants of `Outcome` explain them")]
 pub enum OutcomeKind {
     Ok,
     Exit(i32),
@@ -178,10 +197,13 @@ pub enum OutcomeKind {
     NotStarted,
     Refused,
     Condition,
+    Loop,
     Limit,
     Budget,
     Nested,
+    Ensure,
     NeedsHuman,
+    Rejected,
     Cancelled,
     Lost,
 }
@@ -201,10 +223,13 @@ impl Outcome {
             Outcome::NotStarted(_) => OutcomeKind::NotStarted,
             Outcome::Refused(_) => OutcomeKind::Refused,
             Outcome::Condition { .. } => OutcomeKind::Condition,
+            Outcome::Loop(_) => OutcomeKind::Loop,
             Outcome::Limit(_) => OutcomeKind::Limit,
             Outcome::Budget(_) => OutcomeKind::Budget,
             Outcome::Nested => OutcomeKind::Nested,
+            Outcome::Ensure => OutcomeKind::Ensure,
             Outcome::NeedsHuman => OutcomeKind::NeedsHuman,
+            Outcome::Rejected { .. } => OutcomeKind::Rejected,
             Outcome::Cancelled => OutcomeKind::Cancelled,
             Outcome::Lost => OutcomeKind::Lost,
         }
@@ -282,6 +307,8 @@ pub enum SkipReason {
     DryRun,
     /// A person chose to skip it when resuming.
     Chosen,
+    /// It runs only after a failure, and no step failed.
+    NothingFailed,
 }
 
 impl SkipReason {
@@ -295,6 +322,7 @@ impl SkipReason {
                 format!("depends on `{step}`, which did not complete{why}")
             }
             SkipReason::DryRun => "dry run: not executed".to_owned(),
+            SkipReason::NothingFailed => "no step failed".to_owned(),
             SkipReason::Chosen => "skipped when the run was resumed".to_owned(),
         }
     }

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use recipe::{
-    plan::{Plan, Step, StepKind},
-    value::Value,
-};
+use recipe::plan::{Plan, Step, StepKind};
 use serde::{Deserialize, Serialize};
 
 use crate::run::{
@@ -14,10 +11,12 @@ use crate::run::{
     budget::unknown_cost,
     cause::Refusal,
     decide::{called, nested_error},
+    ensure,
     event::{Ended, Event, Usage},
     frame::{Frame, FrameId},
     message::{not_entered, step_failed},
     outcome::{Outcome, SkipReason, StepStatus, StopCause},
+    question,
     react::{finish, plan_retry},
     retry::{self, RecipeRetry},
     slots,
@@ -52,7 +51,7 @@ pub(crate) fn checked(
     unit: Option<String>,
     problem: Option<Refusal>,
 ) -> Vec<Action> {
-    if state.live.stop.is_some() {
+    if state.is_halted(path) {
         return Vec::new();
     }
     if is_stopped(state, path) {
@@ -62,9 +61,10 @@ pub(crate) fn checked(
     let entered = |unit: String| Event::RecipeEntered { path: path.to_owned(), unit };
     match (unit, problem) {
         (Some(unit), None) => {
-            let seconds = step.timeout.filter(|_| !state.settings.dry_run);
-            let limit = seconds.map(|seconds| Action::LimitRecipe { path: path.to_owned(), seconds });
-            limit.into_iter().chain([Action::Record(Box::new(entered(unit)))]).collect()
+            if let Some(seconds) = step.timeout.filter(|_| !state.settings.dry_run) {
+                state.live.due_limits.insert(path.to_owned(), seconds);
+            }
+            vec![Action::Record(Box::new(entered(unit)))]
         }
         // the recipe is still entered and stopped at once, so that it ends like every recipe that fails
         (Some(unit), Some(refusal)) if may_recover(state, &step) && !state.settings.dry_run => {
@@ -80,7 +80,9 @@ pub(crate) fn checked(
 /// Ends a step that cannot enter its recipe.
 fn cannot_enter(state: &RunState, path: &str, step: &Step, refusal: Refusal) -> Action {
     let name = match (&step.kind, state.locate(path)) {
-        (StepKind::Nested { target, .. }, Some((frame, _))) => brief(&target.called(&state.frames[frame])),
+        (StepKind::Nested { target, .. }, Some((frame, at))) => {
+            brief(&target.called(&state.frames[frame].scope(at)))
+        }
         _ => String::new(),
     };
     let attempt = state.step(path).map_or(0, |step| step.attempt);
@@ -91,14 +93,17 @@ fn cannot_enter(state: &RunState, path: &str, step: &Step, refusal: Refusal) -> 
 /// The timeout of a recipe step has passed: no step of its recipe starts any more, and running ones end.
 pub(crate) fn timed_out(state: &mut RunState, path: String, seconds: f64) -> Vec<Action> {
     let is_running = state.step(&path).is_some_and(|step| step.status == StepStatus::Running);
-    if !is_running || state.live.stop.is_some() {
+    if !is_running || state.is_halted(&path) {
         return Vec::new();
     }
     state.live.has_stopped_recipe = true;
     let error = Outcome::TimedOut(seconds).cause().unwrap_or_default();
     let stopped = Event::RecipeStopped { path: path.clone(), error, cause: StopCause::Timeout };
     let why = timeout_fired(&path, seconds);
-    vec![Action::Record(Box::new(stopped)), Action::StopBelow { path, why }]
+    let spared = state.cleanup_below(&path);
+    let unanswered = question::give_up_below(state, &path, &why, &spared);
+    let stop = [Action::Record(Box::new(stopped)), Action::StopBelow { path, why, spared }];
+    stop.into_iter().chain(unanswered).collect()
 }
 
 /// A sub-recipe has ended, with this result if it succeeded.
@@ -110,6 +115,7 @@ pub(crate) fn ended(
     result: Option<AttemptResult>,
 ) -> Vec<Action> {
     state.live.closing.remove(&frame);
+    state.live.due_limits.remove(path);
     let Some(step) = state.planned(path) else { return Vec::new() };
     if state.settings.dry_run {
         return match state.frames[frame].is_complete() {
@@ -126,9 +132,10 @@ pub(crate) fn ended(
     // an agent recovers a recipe only after all attempts of the recipe itself
     let ended = Ended::new(outcome(state, frame), None);
     // an agent does not replace a person that a step waits for, nor bypass a limit
-    let is_final = matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit(_));
-    let may = may_recover(state, &step) && !is_final && state.live.stop.is_none() && !is_stopped(state, path);
-    if may && !matches!(retry::of_recipe(plan, state, path, frame, &step, &ended), RecipeRetry::Again(_)) {
+    let is_final =
+        matches!(ended.outcome, Outcome::NeedsHuman | Outcome::Limit(_)) || state.lacks_approval(frame);
+    let may = may_recover(state, &step) && !is_final && !state.is_halted(path) && !is_stopped(state, path);
+    if may && !matches!(retry::of_recipe(plan, state, path, frame, &ended), RecipeRetry::Again(_)) {
         return start_recovery(state, path, frame);
     }
     fail(plan, state, path, frame, None)
@@ -146,9 +153,8 @@ pub(crate) fn fail(
     if let Some(refusal) = &refusal {
         error = format!("{error}\n[recovery] {}", refusal.message);
     }
+    // a recipe that failed has no result, so its step has no value
     let mut result = AttemptResult::refused(outcome(state, frame), error);
-    // text, as in a recipe that succeeds
-    result.value = state.frames[frame].last_value().map(|value| Value::from(value.render().into_owned()));
     result.ended.usage = refusal.and_then(|refusal| refusal.usage);
     end(plan, state, path, frame, result)
 }
@@ -161,11 +167,9 @@ fn end(
     frame: FrameId,
     mut result: AttemptResult,
 ) -> Vec<Action> {
-    let Some((step, attempt)) = state.planned(path).zip(state.step(path).map(|step| step.attempt)) else {
-        return Vec::new();
-    };
+    let Some(attempt) = state.step(path).map(|step| step.attempt) else { return Vec::new() };
     let mut actions = Vec::new();
-    match retry::of_recipe(plan, state, path, frame, &step, &result.ended) {
+    match retry::of_recipe(plan, state, path, frame, &result.ended) {
         RecipeRetry::Again(retry) => return plan_retry(state, path, attempt, result, retry),
         RecipeRetry::Forbidden(steps) => {
             let note = retry::forbidden(&steps, is_resumed_inside(state, path));
@@ -177,15 +181,29 @@ fn end(
         }
         RecipeRetry::Never => {}
     }
+    if result.is_done() {
+        actions.extend(ensure::prove(state, path, attempt, result));
+    } else {
+        actions.extend(end_failed(state, path, attempt, frame, result));
+    }
+    actions
+}
+
+/// Ends a step whose recipe failed, after the processes that the recipe left running.
+pub(crate) fn end_failed(
+    state: &mut RunState,
+    path: &str,
+    attempt: u32,
+    frame: FrameId,
+    result: AttemptResult,
+) -> Vec<Action> {
     let leftovers = leftovers(state, path, attempt, &result.ended);
-    if result.is_done() || leftovers.is_empty() {
-        actions.push(finish(path, attempt, result));
-        return actions;
+    if leftovers.is_empty() {
+        return vec![finish(path, attempt, result)];
     }
     state.live.closing.insert(frame);
     let failed = Box::new(FailedRecipe { path: path.to_owned(), attempt, frame, result });
-    actions.push(Action::EndLeftovers { leftovers, failed });
-    actions
+    vec![Action::EndLeftovers { leftovers, failed }]
 }
 
 /// The processes that an attempt at a step left running, including those of its sub-recipe.
@@ -222,19 +240,20 @@ pub(crate) fn not_begun(state: &RunState, path: &str) -> String {
         (None, None) => String::new(),
     };
     match &frame.unit.steps[at].kind {
-        StepKind::Nested { target, .. } => not_entered(&brief(&target.called(frame)), why),
+        StepKind::Nested { target, .. } => not_entered(&brief(&target.called(&frame.scope(at))), why),
         kind => step_failed(kind.word(), why),
     }
 }
 
-/// Whether the recipe around a step was stopped.
+/// Whether the recipe around a step was stopped, and the step is not part of its cleanup.
 pub(crate) fn is_stopped(state: &RunState, path: &str) -> bool {
-    state.locate(path).is_some_and(|(frame, _)| state.frames[frame].stopped.is_some())
+    let is_so = |frame: &Frame| frame.stopped.is_some() && frame.cleanup.is_none();
+    state.locate(path).is_some_and(|(frame, _)| is_so(&state.frames[frame]))
 }
 
 /// The outcome of a failed sub-recipe. Waiting for a person and a spent budget are passed up to the top, a limit to the
 /// recipe that sets it.
-fn outcome(state: &RunState, frame: FrameId) -> Outcome {
+pub(crate) fn outcome(state: &RunState, frame: FrameId) -> Outcome {
     let id = frame;
     let frame = &state.frames[id];
     if let Some(stopped) = &frame.stopped {
@@ -282,9 +301,9 @@ fn start_recovery(state: &mut RunState, path: &str, frame: FrameId) -> Vec<Actio
 }
 
 /// Ids of the failed steps of a recipe.
-pub fn failed_steps(frame: &Frame) -> Vec<&str> {
-    let steps = frame.steps.iter().zip(&frame.unit.steps);
-    steps.filter(|(state, _)| state.status == StepStatus::Failed).map(|(_, step)| step.id.as_str()).collect()
+pub fn failed_steps(frame: &Frame) -> Vec<String> {
+    let failed = (0..frame.steps.len()).filter(|at| frame.steps[*at].status == StepStatus::Failed);
+    failed.map(|at| frame.step_id(at)).collect()
 }
 
 /// A recovery agent answered, or could not be asked.
@@ -310,7 +329,7 @@ fn judge_recovery(
 ) -> Vec<Action> {
     let message = match answer {
         // a resume asks again
-        RecoveryAnswer::Stopped if state.live.stop.is_some() => return Vec::new(),
+        RecoveryAnswer::Stopped if state.is_halted(path) => return Vec::new(),
         RecoveryAnswer::Stopped => {
             state.live.closing.remove(&frame);
             let message = "Agent recovery was stopped with the recipe around it".to_owned();
@@ -350,7 +369,8 @@ fn recovered(
         value: Some(result.value.unwrap_or_default()),
         recovered: true,
     };
-    vec![Action::Note { path: path.to_owned(), message }, Action::FinishStep(Box::new(end))]
+    let note = Action::Note { path: path.to_owned(), message };
+    std::iter::once(note).chain(ensure::prove_end(state, end)).collect()
 }
 
 impl RunState {

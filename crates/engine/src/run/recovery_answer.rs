@@ -110,27 +110,22 @@ fn says_recovered(clause: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn assert_judged(answers: &[(&str, bool, bool)]) {
+        for (answer, declared, always) in answers {
+            let recovered = |mode| matches!(judge(answer, mode, "x"), RecoveryVerdict::Recovered(_));
+            assert_eq!(recovered(Recovery::Declared), *declared, "{answer}");
+            assert_eq!(recovered(Recovery::Always), *always, "{answer}");
+        }
+    }
+
     #[test]
     fn answers_are_judged() {
-        for (answer, declared, always) in [
+        assert_judged(&[
             ("STATUS: COMPLETE", true, true),
             ("Fixed it.\nstatus: complete\n", true, true),
             ("**STATUS: COMPLETE**", true, true),
             ("The build has recovered.", true, true),
-            ("This failure cannot be\nrecovered.", false, true),
-            ("The work could not\nbe recovered", false, true),
-            ("It was not\n  recovered by me.", false, true),
-            ("Nothing was\nrecovered.", false, true),
-            ("Step k is not\r\nrecovered", false, true),
-            ("I was unable to get it\nrecovered", false, true),
-            ("Recovered:\nno", false, true),
-            ("Recovered\nno further action needed", true, true),
-            ("Recovered:\nnone of the tests fail now", true, true),
             ("Failed. Recovered state: none", false, true),
-            ("No errors are left.\nRecovered.", true, true),
-            ("No errors are left\nRecovered", true, true),
-            ("There was not much to do\n\nrecovered", true, true),
-            ("The tests did not run; now all is\nrecovered.", true, true),
             ("Recovered steps: build, test", true, true),
             ("Recovered", true, true),
             ("This failure could not be recovered.", false, true),
@@ -166,10 +161,25 @@ mod tests {
             ("No errors left, recovered.", true, true),
             ("Nothing was broken any more: recovered.", true, true),
             ("Sub-recipe recovered: tests now pass, none fail", true, true),
-        ] {
-            let recovered = |mode| matches!(judge(answer, mode, "x"), RecoveryVerdict::Recovered(_));
-            assert_eq!(recovered(Recovery::Declared), declared, "{answer}");
-            assert_eq!(recovered(Recovery::Always), always, "{answer}");
-        }
+        ]);
+    }
+
+    #[test]
+    fn answers_of_several_lines_are_judged() {
+        assert_judged(&[
+            ("This failure cannot be\nrecovered.", false, true),
+            ("The work could not\nbe recovered", false, true),
+            ("It was not\n  recovered by me.", false, true),
+            ("Nothing was\nrecovered.", false, true),
+            ("Step k is not\r\nrecovered", false, true),
+            ("I was unable to get it\nrecovered", false, true),
+            ("Recovered:\nno", false, true),
+            ("Recovered\nno further action needed", true, true),
+            ("Recovered:\nnone of the tests fail now", true, true),
+            ("No errors are left.\nRecovered.", true, true),
+            ("No errors are left\nRecovered", true, true),
+            ("There was not much to do\n\nrecovered", true, true),
+            ("The tests did not run; now all is\nrecovered.", true, true),
+        ]);
     }
 }

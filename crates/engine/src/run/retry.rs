@@ -65,15 +65,17 @@ pub(crate) fn of_recipe(
     state: &RunState,
     path: &str,
     frame: FrameId,
-    step: &Step,
     ended: &Ended,
 ) -> RecipeRetry {
     // a second dry run would find the same
-    let is_over = state.live.stop.is_some() || state.settings.dry_run || recipe_step::is_stopped(state, path);
+    let is_over = state.is_halted(path) || state.settings.dry_run || recipe_step::is_stopped(state, path);
     if is_over || state.fails_again(plan, frame) {
         return RecipeRetry::Never;
     }
-    let Some(retry) = of_step(state, path, step, ended) else { return RecipeRetry::Never };
+    let step = state.planned(path);
+    let Some(retry) = step.and_then(|step| of_step(state, path, &step, ended)) else {
+        return RecipeRetry::Never;
+    };
     match state.done_for_good(frame) {
         steps if steps == ForGood::default() => RecipeRetry::Again(retry),
         steps => RecipeRetry::Forbidden(steps),

@@ -1,5 +1,7 @@
 //! How many agents work at the same time, and which one is next.
 
+use std::collections::VecDeque;
+
 use recipe::plan::Plan;
 
 use crate::run::{
@@ -63,6 +65,19 @@ pub(crate) fn next_waiting(plan: &Plan, state: &mut RunState) -> Option<Vec<Acti
 /// The events about agents that were stopped before their turn: their steps did not begin.
 pub fn unbegun_agents(state: &mut RunState) -> Vec<Event> {
     let waiting = std::mem::take(&mut state.live.waiting_agents);
+    withdrawn(state, waiting)
+}
+
+/// The same for agents that do not survive a request to stop.
+pub(crate) fn unbegun(state: &mut RunState) -> Vec<Event> {
+    let waiting = std::mem::take(&mut state.live.waiting_agents);
+    let (kept, stopped): (VecDeque<_>, VecDeque<_>) =
+        waiting.into_iter().partition(|waiting| state.survives_stop(waiting.path()));
+    state.live.waiting_agents = kept;
+    withdrawn(state, stopped)
+}
+
+fn withdrawn(state: &RunState, waiting: VecDeque<WaitingAgent>) -> Vec<Event> {
     let not_begun = waiting.into_iter().filter_map(|waiting| match waiting {
         WaitingAgent::Step { path, attempt } => {
             let has_begun = state.step(&path).is_some_and(|step| step.has_spawned);

@@ -3,38 +3,51 @@
 //! It changes only in [`RunState::apply`]. The caller passes the values that an event refers to, so that nothing here
 //! reads a file.
 
+mod asked_again;
 mod background;
 mod causes;
 mod counts;
 pub(crate) mod effects;
 mod interrupted;
 mod levels;
+mod loops;
+mod proof;
+mod questions;
 mod retry_counts;
 mod steps;
 mod usage;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
 use jiff::Timestamp;
 use recipe::{
+    check::FAILURE,
     plan::Plan,
+    syntax::When,
     value::{Map, Value},
 };
 
 use crate::run::{
     budget::GivenBudgets,
+    ensure::UnprovenWork,
     event::{Ended, Event, Record, RepairBegan, RunFinished, Usage},
     frame::{Frame, FrameId, StepState},
     live::LiveWork,
     outcome::StepStatus,
+    question::{AskedQuestion, GivenAnswer},
+    ready::ReadySet,
     recipe_step::Recovery,
     retry::RateLimits,
+    step_path::{split_instance, with_brackets},
 };
+pub use asked_again::{AskedAgain, FailedCheck};
 pub use effects::ForGood;
-pub(crate) use interrupted::timeout_fired;
+pub(crate) use interrupted::{is_at_or_below, timeout_fired};
+pub(crate) use loops::VanishedInstance;
+pub use loops::{ItemMoves, instance_in};
 pub use retry_counts::RetryCounts;
 use steps::FinishedStep;
 
@@ -61,6 +74,10 @@ pub struct RunSettings {
     pub recovery: Recovery,
     /// Whether this is a dry run.
     pub dry_run: bool,
+    /// Answers that were given beforehand, by the paths of the questions.
+    pub answers: BTreeMap<String, GivenAnswer>,
+    /// Whether the run stays and waits for answers when nothing else can run.
+    pub stays: bool,
 }
 
 /// The state of a run.
@@ -92,13 +109,21 @@ pub struct RunState {
     pub resumes: u32,
     /// An unfinished repair of its recipe.
     pub repair: Option<RepairBegan>,
+    /// Its questions, by the paths of the steps that ask.
+    pub questions: BTreeMap<String, AskedQuestion>,
     /// Agents that were started and whose end is unknown.
     pub(crate) started_agents: HashMap<String, u64>,
     tries: HashMap<String, RetryCounts>,
     last_failed: HashMap<String, u32>,
     left: background::Left,
+    /// Finished work whose rules are not known to be met.
+    pub unproven: HashMap<String, UnprovenWork>,
+    /// Why agents are asked again, by their steps.
+    asked_again: HashMap<String, AskedAgain>,
     pub(crate) kept: HashMap<String, StepState>,
     pub(crate) skip: HashSet<String>,
+    /// The recipes whose cleanup the last resume continued.
+    pub(crate) cleaning: HashSet<String>,
     pub(crate) by_path: HashMap<String, FrameId>,
     pub(crate) live: LiveWork,
 }
@@ -124,8 +149,12 @@ impl RunState {
             left: background::Left::default(),
             resumes: 0,
             repair: None,
+            unproven: HashMap::new(),
+            asked_again: HashMap::new(),
+            questions: BTreeMap::new(),
             kept: HashMap::new(),
             skip: HashSet::new(),
+            cleaning: HashSet::new(),
             by_path: HashMap::new(),
             live: LiveWork::default(),
         };
@@ -141,9 +170,29 @@ impl RunState {
 
     /// The frame and the index of a step.
     pub fn locate(&self, path: &str) -> Option<(FrameId, usize)> {
-        let (frame, id) = path.rsplit_once('/').unwrap_or(("", path));
-        let frame = *self.by_path.get(frame)?;
-        Some((frame, self.frames[frame].index_of(id)?))
+        let (around, id) = path.rsplit_once('/').unwrap_or(("", path));
+        let step = |frame: FrameId| Some((frame, self.frames[frame].index_of(id)?));
+        if let Some(found) = self.by_path.get(around).copied().and_then(step) {
+            return Some(found);
+        }
+        let (looped, at) = split_instance(path)?;
+        let frame = *self.by_path.get(looped)?;
+        let instances = self.frames[frame].looped.as_ref().map_or(0, |_| self.frames[frame].steps.len());
+        (at < instances).then_some((frame, at))
+    }
+
+    /// The path of the step that a person names: `review.2` means `review[2]`.
+    pub fn named(&self, step: &str) -> Option<String> {
+        let spellings = [step.to_owned(), with_brackets(step)];
+        spellings.into_iter().find(|path| self.locate(path).is_some() || self.find(path).is_some())
+    }
+
+    /// A step, or the step that it is an instance of: the frame of its recipe, and its index there.
+    pub fn in_recipe(&self, (frame, at): (FrameId, usize)) -> (FrameId, usize) {
+        match (&self.frames[frame].looped, self.frames[frame].parent) {
+            (Some(_), Some(parent)) => parent,
+            _ => (frame, at),
+        }
     }
 
     /// The state of a step.
@@ -154,7 +203,7 @@ impl RunState {
     /// Whether a step may run in parallel with others.
     pub fn runs_beside_others(&self, frame: FrameId, at: usize) -> bool {
         let around = std::iter::successors(Some((frame, at)), |(frame, _)| self.frames[*frame].parent);
-        around.into_iter().any(|(frame, at)| self.frames[frame].unit.steps[at].group.is_some())
+        around.into_iter().any(|(frame, at)| self.frames[frame].runs_beside_others(at))
     }
 
     /// The number of the next attempt at a step.
@@ -164,7 +213,10 @@ impl RunState {
 
     /// Whether there are steps that no recipe in execution has come to yet.
     pub fn has_more(&self) -> bool {
-        self.active.iter().map(|id| &self.frames[*id]).any(|frame| frame.next < frame.steps.len())
+        self.active.iter().map(|id| &self.frames[*id]).any(|frame| match &frame.graph {
+            Some(graph) => !graph.is_done(),
+            None => frame.next < frame.steps.len(),
+        })
     }
 
     /// Paths of the steps that are being executed, recipe steps left out.
@@ -172,8 +224,9 @@ impl RunState {
         let mut paths = Vec::new();
         for id in &self.active {
             let frame = &self.frames[*id];
-            let running = frame.level().filter(|at| {
-                frame.steps[*at].status == StepStatus::Running && frame.steps[*at].frame.is_none()
+            let running = frame.reached().filter(|at| {
+                let (step, is_loop) = (&frame.steps[*at], frame.unit.steps[*at].looped.is_some());
+                step.status == StepStatus::Running && step.frame.is_none() && !is_loop
             });
             paths.extend(running.map(|at| frame.step_path(at)));
         }
@@ -185,19 +238,34 @@ impl RunState {
         self.left.take(&record.event);
         match &record.event {
             Event::RunStarted(_) => self.started_at = Some(record.at),
-            Event::StepStarted { path, attempt, inputs } => self.start(path, *attempt, inputs, record.at),
+            Event::StepStarted { path, attempt, inputs } => {
+                self.forget_work(path);
+                self.start(path, *attempt, inputs, record.at);
+            }
             Event::RecipeEntered { path, unit } => self.enter(plan, path, unit),
+            Event::LoopEntered { path, items } => self.enter_loop(plan, path, items),
             Event::AttemptFailed { path, ended, attempt, .. } => self.attempt_failed(path, *attempt, ended),
             Event::RecipeStopped { path, error, cause } => self.stop(path, error, cause),
+            Event::WorkEnded { path, attempt, status, ended, recovered } => {
+                let end = FinishedStep { path, status: *status, ended, recovered: *recovered };
+                self.end_work(end, *attempt, value);
+            }
+            Event::CheckRepeated { path, attempt } => self.check_again(path, *attempt, record.at),
             Event::StepFinished { path, attempt, status, ended, recovered } => {
-                self.count_usage(path, ended);
+                self.count_attempt(path, *attempt, ended);
                 self.tries.remove(path);
+                self.end_proof(path, ended);
+                self.note_end(path, *status, ended, value.as_ref());
                 if *status == StepStatus::Failed && !self.has_failed(path, *attempt) {
                     self.count_failure(path, *attempt, ended);
                 }
+                self.question_closed(path);
                 let end = FinishedStep { path, status: *status, ended, recovered: *recovered };
                 self.finish(end, value, record.at);
             }
+            Event::QuestionPut(put) => self.question_put(put, record.at),
+            Event::Answered(answered) => self.question_answered(answered),
+            Event::QuestionWithdrawn { path, .. } => self.withdraw_questions(path),
             Event::StepSkipped { path, reason } => self.skip(path, reason, record.at),
             Event::StepNotBegun { path, .. } => self.withdraw(path),
             Event::HookFinished { path, hook, .. } => self.hook_finished(path, hook, record.at),
@@ -207,6 +275,7 @@ impl RunState {
                     self.begin(&spawned.path, record.at);
                 }
             }
+            Event::CleanupBegan { path, class, stopped } => self.begin_cleanup(path, *class, *stopped),
             Event::Noted { .. } => {}
             Event::AgentUsed { usage, .. } => self.count_repair(usage),
             Event::FixWaits { .. } => self.reopen(None),
@@ -220,8 +289,8 @@ impl RunState {
                 self.resume(plan, resumed);
             }
             Event::RunFinished(finished) => {
-                self.finished_at = Some(record.at);
-                self.finished = Some(finished.clone());
+                self.end_cleanup(finished.reason);
+                (self.finished, self.finished_at) = (Some(finished.clone()), Some(record.at));
             }
         }
     }
@@ -236,10 +305,15 @@ impl RunState {
         let unit = Arc::clone(plan.root());
         let mut context = unit.defaults();
         context.extend(self.settings.given.clone());
-        Frame::new(String::new(), plan.root, unit, context)
+        let context = unit.fitted(context);
+        let graph = ReadySet::new(plan, &unit);
+        Frame::new(String::new(), plan.root, unit, context).ordered(graph)
     }
 
-    fn open(&mut self, frame: Frame) -> FrameId {
+    fn open(&mut self, mut frame: Frame) -> FrameId {
+        if self.settings.dry_run && frame.unit.steps.iter().any(|step| step.when != When::Ok) {
+            frame.unknown.insert(FAILURE.to_owned());
+        }
         let id = self.frames.len();
         self.by_path.insert(frame.path.clone(), id);
         self.frames.push(frame);

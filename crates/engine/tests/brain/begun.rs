@@ -32,6 +32,7 @@ fn spawned(purpose: Option<&str>) -> Event {
         cwd: String::new(),
         purpose: purpose.map(str::to_owned),
         env: NameChange::default(),
+        prompt: None,
     })
 }
 

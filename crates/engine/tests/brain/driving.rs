@@ -3,7 +3,7 @@
 use engine::{
     EndReason, Event, Outcome, Record, RunSettings, RunState, StepStatus,
     run::{
-        actions::{Action, Happening, HookKind, RecoveryAnswer},
+        actions::{Action, Happening, HookKind, RecoveryAnswer, StepEnd},
         attempt::AttemptResult,
         decide,
         event::Usage,
@@ -28,34 +28,34 @@ fn rate_limited() -> Outcome {
 }
 
 /// A run, and a line for each action that it asked for.
-struct Driven {
-    plan: Plan,
-    state: RunState,
+pub(crate) struct Driven {
+    pub(crate) plan: Plan,
+    pub(crate) state: RunState,
     trace: Vec<String>,
     seq: u64,
 }
 
 impl Driven {
-    fn new(text: &str, child: &'static str, settings: RunSettings) -> Driven {
+    pub(crate) fn new(text: &str, child: &'static str, settings: RunSettings) -> Driven {
         let plan = plan(text, child);
         let state = RunState::new(&plan, settings);
         Driven { plan, state, trace: Vec::new(), seq: 0 }.advanced()
     }
 
-    fn record(&mut self, event: Event, value: Option<Value>) {
+    pub(crate) fn record(&mut self, event: Event, value: Option<Value>) {
         self.seq += 1;
         let record = Record { seq: self.seq, at: Timestamp::UNIX_EPOCH, event };
         self.state.apply(&self.plan, &record, value);
     }
 
-    fn happen(&mut self, happening: Happening) -> Vec<String> {
+    pub(crate) fn happen(&mut self, happening: Happening) -> Vec<String> {
         let actions = react(&self.plan, &mut self.state, happening);
         self.perform(actions);
         self.advance();
         std::mem::take(&mut self.trace)
     }
 
-    fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         for round in 0.. {
             assert!(round < 100, "the engine does not come to rest: {:?}", self.trace);
             let actions = step(&self.plan, &mut self.state);
@@ -72,7 +72,7 @@ impl Driven {
         self
     }
 
-    fn begun(&mut self) -> Vec<String> {
+    pub(crate) fn begun(&mut self) -> Vec<String> {
         std::mem::take(&mut self.trace)
     }
 
@@ -92,6 +92,14 @@ impl Driven {
                         recovered: end.recovered,
                     };
                     self.record(event, end.value);
+                }
+                Action::EndWork(end) => {
+                    let StepEnd { path, attempt, status, ended, value, recovered } = *end;
+                    self.trace.push(format!("worked {path} {attempt}"));
+                    self.record(Event::WorkEnded { path, attempt, status, ended, recovered }, value);
+                }
+                Action::CheckEnsure { path, attempt } => {
+                    self.trace.push(format!("check {path} {attempt}"));
                 }
                 Action::StartStep { path, attempt, pre_hook, model } => {
                     let hook = if pre_hook { " after its hook" } else { "" };
@@ -114,8 +122,21 @@ impl Driven {
                 Action::WaitForRetry { path, milliseconds, leftovers } => {
                     self.trace.push(format!("wait {path} {milliseconds} {leftovers:?}"));
                 }
+                Action::WaitForIteration { path, due } => {
+                    self.trace.push(format!("wait {path} {}", due.as_second()));
+                }
                 Action::LimitRecipe { path, seconds } => self.trace.push(format!("limit {path} {seconds}")),
-                Action::StopBelow { path, why } => self.trace.push(format!("stop below {path}: {why}")),
+                Action::Diagnose { path, frame } => {
+                    let class = engine::failure::Class::Verification;
+                    let happening = Happening::Diagnosed { path, frame, class };
+                    let actions = react(&self.plan, &mut self.state, happening);
+                    self.perform(actions);
+                }
+                Action::StopBelow { path, why, spared } => {
+                    let spared =
+                        if spared.is_empty() { String::new() } else { format!(" but {}", spared.join(" ")) };
+                    self.trace.push(format!("stop below {path}: {why}{spared}"));
+                }
                 Action::EndLeftovers { leftovers, failed } => {
                     self.trace.push(format!("sweep {leftovers:?}"));
                     let actions = react(&self.plan, &mut self.state, Happening::LeftoversEnded(failed));
@@ -137,7 +158,7 @@ impl Driven {
         }
     }
 
-    fn end(&mut self, path: &str, outcome: Outcome) -> Vec<String> {
+    pub(crate) fn end(&mut self, path: &str, outcome: Outcome) -> Vec<String> {
         let attempt = self.state.step(path).unwrap().attempt;
         let result = match outcome {
             Outcome::Ok => AttemptResult { value: Some(Value::from("v")), ..AttemptResult::ok() },
@@ -146,7 +167,22 @@ impl Driven {
         self.happen(Happening::AttemptEnded { path: path.to_owned(), attempt, result: Box::new(result) })
     }
 
-    fn error(&self, path: &str) -> String {
+    /// The process of a step has started.
+    pub(crate) fn spawned(path: &str) -> Event {
+        Event::Spawned(engine::run::event::Spawned {
+            path: path.to_owned(),
+            attempt: 1,
+            pid: 1,
+            start_time: 0,
+            argv: Vec::new(),
+            cwd: String::new(),
+            purpose: None,
+            env: Default::default(),
+            prompt: None,
+        })
+    }
+
+    pub(crate) fn error(&self, path: &str) -> String {
         self.state.step(path).unwrap().ended.as_ref().unwrap().error.clone().unwrap_or_default()
     }
 }

@@ -65,6 +65,7 @@ impl Run {
             cwd: String::new(),
             purpose: None,
             env: NameChange::default(),
+            prompt: None,
         };
         self.record(Event::Spawned(spawned), None);
     }
@@ -109,13 +110,14 @@ fn tries_in_vain_are_counted_until_the_step_ends() {
         (Outcome::TimedOut(1.0), 1, 2),
     ] {
         run.fail_attempt("sub/k", ended(outcome.clone()));
-        assert_eq!(run.state.tries("sub/k"), RetryCounts { rate_limited, failed }, "{outcome:?}");
+        let counted = RetryCounts { rate_limited, failed, ..RetryCounts::default() };
+        assert_eq!(run.state.tries("sub/k"), counted, "{outcome:?}");
     }
     assert_eq!(run.state.failures["sub/k"].len(), 4);
     // what is below begins anew with the recipe around it
     run.fail_attempt("sub", ended(Outcome::Nested));
     assert_eq!(run.state.tries("sub/k"), RetryCounts::default());
-    assert_eq!(run.state.tries("sub"), RetryCounts { rate_limited: 0, failed: 1 });
+    assert_eq!(run.state.tries("sub"), RetryCounts { failed: 1, ..RetryCounts::default() });
     // a step that is given up while it waits ends as its last attempt did, which is one failure
     run.finish("sub", StepStatus::Failed, ended(Outcome::Nested));
     assert_eq!(run.state.tries("sub"), RetryCounts::default());
@@ -241,6 +243,7 @@ fn usage_adds_up_and_what_nobody_knows_stays_unknown() {
         program: Some(format!("p{number}")),
         model: Some(format!("m{number}")),
         session: Some(format!("s{number}")),
+        permissions: Some(format!("l{number}")),
         input_tokens: Some(number),
         output_tokens: Some(10 * number),
         cache_read_tokens: Some(3 * number),
@@ -256,13 +259,9 @@ fn usage_adds_up_and_what_nobody_knows_stays_unknown() {
         sum.add(second);
         sum
     };
-    let names = |usage: Usage, number: u64| Usage {
-        program: some(number).program,
-        model: some(number).model,
-        session: some(number).session,
-        ..usage
-    };
-    assert_eq!(added(&some(1), &some(2)), names(some(3), 2));
+    let Usage { program, model, session, permissions, .. } = some(2);
+    let named = Usage { program, model, session, permissions, ..some(3) };
+    assert_eq!(added(&some(1), &some(2)), named);
     assert_eq!(added(&some(1), &Usage::default()), some(1));
     assert_eq!(added(&Usage::default(), &some(1)), some(1));
     assert_eq!(some(1).tokens(), Some(11));
@@ -299,8 +298,9 @@ fn changed_names_lead_from_one_list_to_the_next() {
     run.spawn("sub");
     let spawned = |env| {
         let (path, argv, cwd) = (String::new(), Vec::new(), String::new());
-        let (attempt, pid, start_time, purpose) = (1, 1, 1, None);
-        serde_json::to_string(&Spawned { path, attempt, pid, start_time, argv, cwd, purpose, env }).unwrap()
+        let (attempt, pid, start_time, purpose, prompt) = (1, 1, 1, None, None);
+        let event = Spawned { path, attempt, pid, start_time, argv, cwd, purpose, env, prompt };
+        serde_json::to_string(&event).unwrap()
     };
     let change = |added: &[&str], gone: &[&str]| NameChange {
         added: set(added).into_iter().collect(),
@@ -330,7 +330,7 @@ fn inputs_have_a_digest_by_name_and_value() {
     let of = |context: &str| {
         let text = RECIPE.replace("{a: 1}", context);
         let run = Run::new(&text, LEAF, RunSettings::default(), &[]);
-        digest(&run.plan, run.state.root(), &run.state.root().unit.steps[1])
+        digest(&run.plan, run.state.root(), 1)
     };
     assert_eq!(of("{a: 1}").len(), 64);
     assert_eq!(of("{a: 1}"), of("{a: 1, b: 2}"));
@@ -339,7 +339,7 @@ fn inputs_have_a_digest_by_name_and_value() {
         let text =
             format!("name: t\ncontext: {{x: 1, y: 1}}\nsteps:\n- {{id: s, command: 'a {{{{{name}}}}}'}}\n");
         let run = Run::new(&text, LEAF, RunSettings::default(), &[]);
-        digest(&run.plan, run.state.root(), &run.state.root().unit.steps[0])
+        digest(&run.plan, run.state.root(), 0)
     };
     assert_ne!(by_name("x"), by_name("y"));
 }

@@ -95,7 +95,7 @@ fn a_dry_run_knows_what_it_does_not_know() {
     let mut run = Run::new(text, LEAF, RunSettings { dry_run: true, ..parallel(4) }, &[]);
     let unknown = |run: &Run| -> Vec<bool> {
         let root = run.state.root();
-        root.unit.steps.iter().map(|step| undecided(root, step).is_some()).collect()
+        (0..root.steps.len()).map(|at| undecided(root, at).is_some()).collect()
     };
     assert_eq!(unknown(&run), [false; 5]);
     run.record(Event::StepSkipped { path: "a".to_owned(), reason: SkipReason::DryRun }, None);

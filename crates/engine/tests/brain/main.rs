@@ -3,6 +3,7 @@
 
 mod begun;
 mod causes;
+mod cleanup;
 mod cut_off;
 mod deciding;
 mod driving;
@@ -10,8 +11,11 @@ mod effects;
 mod env_overrides;
 mod folding;
 mod frames;
+mod graphs;
+mod inputs;
 mod late;
 mod left;
+mod looped;
 mod messages;
 mod planning;
 mod planning_again;
@@ -19,6 +23,8 @@ mod planning_reasons;
 mod planning_remains;
 mod planning_several;
 mod planning_work;
+mod proving;
+mod questions;
 mod repairs;
 mod run;
 mod tolerated;

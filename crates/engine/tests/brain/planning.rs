@@ -72,6 +72,7 @@ pub(crate) fn asked(run: &Run, after: &Plan, ask: &Ask) -> ResumePlan {
 /// The same, where it is known what steps run now whose recipes have templates for names.
 pub(crate) fn asked_late(run: &Run, after: &Plan, late: &Late, ask: &Ask) -> ResumePlan {
     plan(&Request {
+        knowledge: &engine::knowledge::Knowledge::built_in(),
         state: &run.state,
         before: &run.plan,
         plan: after,

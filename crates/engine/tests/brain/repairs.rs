@@ -22,6 +22,7 @@ fn spawned(purpose: &str) -> Event {
         cwd: String::new(),
         purpose: Some(purpose.to_owned()),
         env: NameChange::default(),
+        prompt: None,
     })
 }
 

@@ -52,6 +52,8 @@ pub(crate) struct Run {
     pub(crate) trace: Vec<String>,
     working: Vec<String>,
     pub(crate) fails: Vec<&'static str>,
+    /// Everything that was recorded, with the values.
+    pub(crate) events: Vec<(Event, Option<Value>)>,
     seq: u64,
 }
 
@@ -59,10 +61,19 @@ impl Run {
     pub(crate) fn new(text: &str, child: &'static str, settings: RunSettings, fails: &[&'static str]) -> Run {
         let plan = plan(text, child);
         let state = RunState::new(&plan, settings);
-        Run { plan, state, trace: Vec::new(), working: Vec::new(), fails: fails.to_vec(), seq: 0 }
+        Run {
+            plan,
+            state,
+            trace: Vec::new(),
+            working: Vec::new(),
+            fails: fails.to_vec(),
+            events: Vec::new(),
+            seq: 0,
+        }
     }
 
     pub(crate) fn record(&mut self, event: Event, value: Option<Value>) {
+        self.events.push((event.clone(), value.clone()));
         self.seq += 1;
         let record = Record { seq: self.seq, at: Timestamp::UNIX_EPOCH, event };
         self.state.apply(&self.plan, &record, value);
@@ -87,6 +98,11 @@ impl Run {
                     };
                     self.end(&path, outcome, value);
                 }
+                Some(Decision::Diagnose { path, .. }) => {
+                    let class = Some(engine::failure::Class::Verification);
+                    self.record(Event::CleanupBegan { path, class, stopped: None }, None);
+                }
+                Some(Decision::Wait { path, .. }) => return self.trace.push(format!("waits for {path}")),
                 Some(Decision::End) => return self.trace.push("end".to_owned()),
                 None if self.working.is_empty() => return self.trace.push("waits".to_owned()),
                 None => {
@@ -140,6 +156,16 @@ impl Run {
             origin: None,
         };
         self.record(Event::RunFinished(finished), None);
+    }
+
+    /// The state that the same events give in another process.
+    pub(crate) fn folded(&self) -> RunState {
+        let mut state = RunState::new(&self.plan, self.state.settings.clone());
+        for (seq, (event, value)) in (1..).zip(&self.events) {
+            let record = Record { seq, at: Timestamp::UNIX_EPOCH, event: event.clone() };
+            state.apply(&self.plan, &record, value.clone());
+        }
+        state
     }
 
     pub(crate) fn value(&self, name: &str) -> String {

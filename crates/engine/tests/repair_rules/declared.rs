@@ -279,7 +279,6 @@ fn a_declared_effect_that_is_kept_is_no_regression() {
                 "echo deployed | tee -a ledger",
                 "printf 'deployed\\n' >> ledger",
                 "echo deployed >> \"$PWD/ledger\"",
-                "test -f marker && echo deployed >> ledger",
             ],
         ),
         ("echo {{v}} >> ledger", vec!["echo {{w}} >> ledger", "echo \"{{v}}\" >> ledger"]),

@@ -4,12 +4,14 @@
 
 #![expect(clippy::panic, reason = "a recipe of a table that cannot be read is a failed test")]
 
+mod added;
 mod commands;
 mod conditions;
 mod counterparts;
 mod declared;
 mod gates;
 mod narrowing;
+mod refusals;
 mod scripts;
 mod shapes;
 mod steps;

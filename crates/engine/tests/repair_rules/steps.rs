@@ -166,6 +166,8 @@ fn agents_and_recipes_of_other_steps_stay() {
         ("prompt: a, agent: x:y:z", "prompt: a, agent: x:y:w", "", "agent_changed"),
         ("prompt: a, agent_binary: claude", "prompt: a, agent_binary: codex", "", "agent_changed"),
         ("prompt: a, mode: x", "prompt: a, mode: y", "", "agent_changed"),
+        ("prompt: a, agent_args: [-x]", "prompt: a, agent_args: [-y]", "", "arguments_changed"),
+        ("prompt: a, agent_binary: [a, b]", "prompt: a, agent_binary: [b, a]", "", "agent_changed"),
         ("prompt: a, model: x", "prompt: a, model: y", "", "model_changed"),
         ("prompt: a, model: x", "prompt: a, model: x, timeout: 9", "", ""),
         ("recipe: x", "recipe: y", "", "recipe_changed"),

@@ -28,6 +28,9 @@ impl<'a> SubRecipeCall<'a> {
     /// recipe around it does not declare.
     pub(super) fn of(unit: &'a Unit, name: &str, only: usize) -> Option<SubRecipeCall<'a>> {
         let step = unit.steps.get(only).filter(|step| step.store.as_deref() == Some(name))?;
+        if step.each().is_some() {
+            return None;
+        }
         match &step.kind {
             StepKind::Nested { target: Target::Known { unit: child, .. }, overrides, .. }
                 if unit.declared().all(|declared| declared != name) =>
@@ -73,7 +76,7 @@ fn gives_words(plan: &Plan, step: &Step, seen: &mut HashSet<u32>) -> bool {
     let id = match &step.kind {
         StepKind::Shell { command } => return command.as_literal().is_some_and(prints_words),
         StepKind::Nested { target: Target::Known { unit, .. }, recovery: false, .. } => *unit,
-        StepKind::Nested { .. } | StepKind::Agent(_) => return false,
+        StepKind::Nested { .. } | StepKind::Agent(_) | StepKind::Ask(_) => return false,
     };
     let unit = plan.unit(id);
     match &unit.output {

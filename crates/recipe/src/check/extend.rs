@@ -106,6 +106,8 @@ fn merge(child: RecipeSyntax, parent: RecipeSyntax) -> RecipeSyntax {
         context: merge_with(child.context, parent.context, merge_context),
         extends: child.extends,
         recursion: child.recursion.or(parent.recursion),
+        shell: child.shell.or(parent.shell),
+        schedule: child.schedule.or(parent.schedule),
         hooks: merge_with(child.hooks, parent.hooks, merge_hooks),
         context_validation: child.context_validation.or(parent.context_validation),
         inputs: child.inputs.or(parent.inputs),
@@ -114,6 +116,7 @@ fn merge(child: RecipeSyntax, parent: RecipeSyntax) -> RecipeSyntax {
         secrets: merge_with(child.secrets, parent.secrets, merge_secrets),
         env: child.env.or(parent.env),
         budget: child.budget.or(parent.budget),
+        permissions: child.permissions.or(parent.permissions),
         steps: merge_with(child.steps, parent.steps, merge_steps),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::Checker;
+use super::{
+    Checker,
+    unit::{begins_with_hyphen, is_variable_name},
+};
 use crate::{
     diagnostic::{Code, Diagnostic},
     source::Place,
@@ -45,6 +48,12 @@ fn broken_id_rule(id: &str) -> Option<String> {
         _ if id.len() > LONGEST => {
             Some(format!("an id has at most {LONGEST} bytes, and this one has {}", id.len()))
         }
+        // an empty id has its own message
+        _ if id.trim().is_empty() => None,
+        _ if !is_variable_name(id) || begins_with_hyphen(id) => Some(
+            "use letters, digits, `_`, `-` and `.`, and do not begin with `-`; a title for people goes under `name`"
+                .to_owned(),
+        ),
         _ => None,
     }
 }

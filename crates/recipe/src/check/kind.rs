@@ -3,9 +3,8 @@
 //! Never looks at fields that every step has, such as conditions and timeouts.
 
 use crate::{
-    agent_ref::AgentRef,
     diagnostic::{Code, Diagnostic},
-    plan::{AgentStep, Recoverer, StepKind, Target, ValueTemplate},
+    plan::{Recoverer, StepKind, Target, ValueTemplate},
     source::Place,
     syntax::{
         StepSyntax, StepType,
@@ -28,22 +27,48 @@ impl Checker<'_> {
         scope: &UnitScope,
     ) -> Option<StepKind> {
         let blank = |text: &Optional<String>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
-        let doing = [&fields.command, &fields.agent, &fields.prompt, &fields.recipe];
-        if ["command", "agent", "prompt", "recipe"].iter().any(|field| fields.unread.contains(field)) {
+        let doing = [
+            &fields.command,
+            &fields.agent,
+            &fields.prompt,
+            &fields.prompt_file,
+            &fields.recipe,
+            &fields.ask,
+        ];
+        let names = ["command", "agent", "prompt", "prompt_file", "recipe", "ask"];
+        if names.iter().any(|field| fields.unread.contains(field)) {
             return None;
         }
         if doing.iter().all(|field| field.is_none() || blank(field)) {
             self.diagnostics.push(
                 Diagnostic::new(Code::NothingToDo, place, format!("step `{name}` has nothing to do"))
-                    .label("no `command`, `agent`, `prompt` or `recipe`")
-                    .help("give it a `command:` to run, a `prompt:` for an agent, or a `recipe:`"),
+                    .label("no `command`, `agent`, `prompt`, `recipe` or `ask`")
+                    .help(
+                        "give it a `command:` to run, a `prompt:` for an agent, a `recipe:`, or a question under `ask:`",
+                    ),
             );
             return None;
         }
+        self.refuse_mode(fields);
         match effective_type(fields) {
             StepType::Bash => self.shell(fields, name, place, at, scope),
             StepType::Agent => self.agent(fields, name, place, at, scope),
             StepType::Recipe => self.nested(fields, name, place, at, scope),
+            StepType::Ask => self.ask(fields, name, place, at, scope),
+        }
+    }
+
+    /// A mode that looks like a permission: it would not keep the agent from changing anything.
+    fn refuse_mode(&mut self, fields: &StepSyntax) {
+        let Some(mode) = &fields.mode else { return };
+        let letters: String = mode.value.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+        if matches!(letters.as_str(), "plan" | "readonly") {
+            let message = format!("`mode: {}` does not restrict the agent", mode.value.trim());
+            self.diagnostics.push(
+                Diagnostic::new(Code::UnknownWord, mode.place, message)
+                    .label("not a permission")
+                    .help("write `permissions: read-only` instead"),
+            );
         }
     }
 
@@ -56,7 +81,8 @@ impl Checker<'_> {
         scope: &UnitScope,
     ) -> Option<StepKind> {
         let contradicted = self.contradiction(&fields.agent, name, "bash", "agent")
-            | self.contradiction(&fields.recipe, name, "bash", "recipe");
+            | self.contradiction(&fields.recipe, name, "bash", "recipe")
+            | self.contradiction(&fields.ask, name, "bash", "ask");
         let command = match &fields.command {
             Some(command) if !command.value.trim().is_empty() => self.command(command, at, scope.id),
             _ => {
@@ -65,70 +91,6 @@ impl Checker<'_> {
             }
         };
         (!contradicted).then_some(StepKind::Shell { command: command? })
-    }
-
-    fn agent(
-        &mut self,
-        fields: &StepSyntax,
-        name: &str,
-        place: Place,
-        at: UsedIn,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let contradicted = self.contradiction(&fields.command, name, "agent", "command")
-            | self.contradiction(&fields.recipe, name, "agent", "recipe");
-        if fields.agent.is_none() && fields.prompt.is_none() {
-            self.needs(name, "agent", "prompt", place);
-            return None;
-        }
-        let prompt = match &fields.prompt {
-            Some(prompt) => self.template(prompt, UsedIn::Prompt(at.step()), scope.id),
-            None => Some(Template::literal("")),
-        };
-        let says_nothing = fields.prompt.as_ref().is_none_or(|prompt| prompt.value.trim().is_empty());
-        if says_nothing && !contradicted {
-            let place = fields.prompt.as_ref().or(fields.agent.as_ref()).map_or(place, |field| field.place);
-            self.diagnostics.push(
-                Diagnostic::new(Code::NoPrompt, place, format!("agent step `{name}` has no prompt"))
-                    .label("the agent gets no task")
-                    .help("describe the agent's task under `prompt:`"),
-            );
-        }
-        let model = fields.model.as_ref().map(|model| self.template(model, at, scope.id));
-        let agent = fields.agent.as_ref().filter(|agent| !agent.value.trim().is_empty());
-        let system_prompt = agent.and_then(|agent| self.agent_file(agent));
-        let step = AgentStep {
-            prompt: prompt?,
-            reference: agent.map(|agent| agent.value.clone()),
-            system_prompt,
-            model: model.map_or(Some(None), |model| model.map(Some))?,
-            program: fields.agent_binary.as_ref().map(|program| program.value.clone()),
-            mode: fields.mode.as_ref().map(|mode| mode.value.clone()),
-            auto_stage: fields.auto_stage.as_ref().is_none_or(|flag| flag.value),
-            idle_timeout: self.positive(&fields.idle_timeout, "idle_timeout"),
-            json_retries: fields.json_retries.as_ref().map_or(1, |retries| retries.value),
-        };
-        (!contradicted).then_some(StepKind::Agent(Box::new(step)))
-    }
-
-    fn agent_file(&mut self, agent: &Spanned<String>) -> Option<std::sync::Arc<str>> {
-        let from = self.sources.file(agent.place.file).path.clone();
-        let found = AgentRef::parse(&agent.value).map(|reference| self.loader.agent(&reference, &from));
-        let (message, help) = match found {
-            Some(Some(text)) => return Some(text),
-            Some(None) => (
-                format!("agent file for `{}` not found", agent.value),
-                "the step runs without a system prompt; put the agent's Markdown file into `agents/` beside the recipe",
-            ),
-            None => (
-                format!("agent `{}` has segments that are not safe names", agent.value),
-                "write `namespace:category:name` with letters, digits, `_` and `-`; the step runs without a system prompt",
-            ),
-        };
-        self.diagnostics.push(
-            Diagnostic::new(Code::UnresolvedAgent, agent.place, message).label("no system prompt").help(help),
-        );
-        None
     }
 
     fn nested(
@@ -141,14 +103,15 @@ impl Checker<'_> {
     ) -> Option<StepKind> {
         let contradicted = self.contradiction(&fields.command, name, "recipe", "command")
             | self.contradiction(&fields.agent, name, "recipe", "agent")
-            | self.contradiction(&fields.prompt, name, "recipe", "prompt");
+            | self.contradiction(&fields.prompt, name, "recipe", "prompt")
+            | self.contradiction(&fields.ask, name, "recipe", "ask");
         let Some(recipe) = fields.recipe.as_ref().filter(|recipe| !recipe.value.trim().is_empty()) else {
             self.needs(name, "recipe", "recipe", place);
             return None;
         };
         let overrides = self.overrides(fields, at, scope);
         let model = fields.model.as_ref().map(|model| self.template(model, at, scope.id));
-        let program = fields.agent_binary.as_ref().map(|program| program.value.clone());
+        let programs = self.programs(fields);
         let template = self.template(recipe, at, scope.id)?;
         let from = self.sources.file(recipe.place.file).path.clone();
         let target = match template.as_literal() {
@@ -160,7 +123,7 @@ impl Checker<'_> {
             None => Target::Dynamic { name: template, from },
         };
         let recovery = fields.recovery_on_failure.as_ref().is_some_and(|flag| flag.value);
-        let recoverer = Recoverer { model: model.map_or(Some(None), |model| model.map(Some))?, program };
+        let recoverer = Recoverer { model: model.map_or(Some(None), |model| model.map(Some))?, programs };
         (!contradicted).then_some(StepKind::Nested { target, overrides, recovery, recoverer })
     }
 
@@ -182,7 +145,7 @@ impl Checker<'_> {
         overrides
     }
 
-    fn value_template(&mut self, node: &Node, at: UsedIn, scope: &UnitScope) -> ValueTemplate {
+    pub(super) fn value_template(&mut self, node: &Node, at: UsedIn, scope: &UnitScope) -> ValueTemplate {
         match &node.kind {
             NodeKind::Scalar(scalar) => match node.to_value() {
                 Value::Text(text) => {
@@ -206,7 +169,13 @@ impl Checker<'_> {
     }
 
     /// Reports a field that contradicts the step's type; returns whether it did.
-    fn contradiction(&mut self, field: &Optional<String>, step: &str, kind: &str, name: &str) -> bool {
+    pub(super) fn contradiction(
+        &mut self,
+        field: &Optional<String>,
+        step: &str,
+        kind: &str,
+        name: &str,
+    ) -> bool {
         let Some(field) = field else { return false };
         self.diagnostics.push(
             Diagnostic::new(
@@ -220,7 +189,7 @@ impl Checker<'_> {
         true
     }
 
-    fn needs(&mut self, step: &str, kind: &str, field: &str, place: Place) {
+    pub(super) fn needs(&mut self, step: &str, kind: &str, field: &str, place: Place) {
         self.diagnostics.push(
             Diagnostic::new(Code::Contradiction, place, format!("{kind} step `{step}` has no `{field}`"))
                 .label(format!("{} {kind} step needs `{field}`", article(kind)))
@@ -229,10 +198,12 @@ impl Checker<'_> {
     }
 
     pub(super) fn fields_without_effect(&mut self, fields: &StepSyntax, kind: &StepKind) {
+        self.fields_of_agents(fields, kind);
         fn place<T>(field: &Optional<T>) -> Option<Place> {
             field.as_ref().map(|field| field.place)
         }
         let (agent, nested) = (matches!(kind, StepKind::Agent(_)), matches!(kind, StepKind::Nested { .. }));
+        let ask = matches!(kind, StepKind::Ask(_));
         let table = [
             ("model", place(&fields.model), agent || nested),
             ("agent_binary", place(&fields.agent_binary), agent || nested),
@@ -241,10 +212,24 @@ impl Checker<'_> {
             ("json_retries", place(&fields.json_retries), agent),
             ("recovery_on_failure", place(&fields.recovery_on_failure), nested),
             ("prompt", place(&fields.prompt).filter(|_| fields.kind.is_none()), agent),
-            ("exit_codes", place(&fields.exit_codes), !nested),
-            ("max_env_value_bytes", place(&fields.max_env_value_bytes), !nested),
+            ("exit_codes", place(&fields.exit_codes), !nested && !ask),
+            ("max_env_value_bytes", place(&fields.max_env_value_bytes), !nested && !ask),
+            ("shell", place(&fields.shell), !agent && !nested && !ask),
             ("context", place(&fields.context), nested),
             ("sub_context", place(&fields.sub_context), nested),
+            ("show", place(&fields.show), ask),
+            ("choices", place(&fields.choices), ask),
+            ("fields", place(&fields.fields), ask),
+            ("on_timeout", place(&fields.on_timeout), ask),
+            ("parse_json", place(&fields.parse_json), !ask),
+            ("parse_json_required", place(&fields.parse_json_required), !ask),
+            ("json_schema", place(&fields.json_schema), !ask),
+            ("retry", place(&fields.retry), !ask),
+            ("ensure_retries", place(&fields.ensure_retries), !ask),
+            ("env", place(&fields.env), !ask),
+            ("idempotent", place(&fields.idempotent), !ask),
+            ("effects", place(&fields.effects), !ask),
+            ("produces", place(&fields.produces), !ask),
         ];
         for (name, place, effective) in table {
             if let (Some(place), false) = (place, effective) {
@@ -261,12 +246,15 @@ impl Checker<'_> {
 }
 
 /// The type of a step: as written, else inferred.
-fn effective_type(fields: &StepSyntax) -> StepType {
+pub(super) fn effective_type(fields: &StepSyntax) -> StepType {
     match &fields.kind {
         Some(kind) => kind.value,
+        None if fields.ask.is_some() => StepType::Ask,
         None if fields.recipe.is_some() => StepType::Recipe,
         None if fields.agent.is_some() => StepType::Agent,
-        None if fields.prompt.is_some() && fields.command.is_none() => StepType::Agent,
+        None if (fields.prompt.is_some() || fields.prompt_file.is_some()) && fields.command.is_none() => {
+            StepType::Agent
+        }
         None => StepType::Bash,
     }
 }
@@ -281,6 +269,6 @@ pub(super) fn stand_in(fields: &StepSyntax) -> StepKind {
             recovery: false,
             recoverer: Recoverer::default(),
         },
-        StepType::Bash | StepType::Agent => StepKind::Shell { command: nothing },
+        StepType::Bash | StepType::Agent | StepType::Ask => StepKind::Shell { command: nothing },
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::{
     diagnostic::{Code, Diagnostic},
-    plan::{Limits, Plan, StepKind, Target, Unit, UnitId},
+    plan::{Limits, Loop, Plan, Step, StepKind, Target, Unit, UnitId, ValueTemplate},
 };
 
 /// The least that a recipe needs; `None` if it calls itself without end.
@@ -81,15 +81,36 @@ fn unit_needs(plan: &Plan, unit: &Unit, known: &mut HashMap<UnitId, Option<Needs
         step.condition.is_none() && step.tags.is_empty() && step.depends_on.is_empty()
     };
     for step in unit.steps.iter().filter(certain) {
+        let times = least_times(step);
         match &step.kind {
+            // it may have no instance at all
+            _ if times == 0 => {}
             StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
                 let below = needs(plan, *unit, known)?;
-                total.steps = total.steps.saturating_add(below.steps);
+                total.steps = total.steps.saturating_add(below.steps.saturating_mul(times));
                 total.depth = total.depth.max(below.depth + 1);
             }
             StepKind::Nested { .. } => total.depth = total.depth.max(1),
-            _ => total.steps = total.steps.saturating_add(1),
+            _ => total.steps = total.steps.saturating_add(times),
         }
     }
     Some(total)
+}
+
+/// How often a step runs at least.
+fn least_times(step: &Step) -> u64 {
+    match &step.looped {
+        None => 1,
+        Some(Loop::Each(each)) => match &each.list {
+            ValueTemplate::List(items) => items.len() as u64,
+            _ => 0,
+        },
+        Some(Loop::Repeat(repeat)) => {
+            if repeat.until.is_some() {
+                1
+            } else {
+                repeat.max as u64
+            }
+        }
+    }
 }

@@ -2,10 +2,7 @@
 //!
 //! Never guesses: only a map that nothing can replace is known to lack a key.
 
-use super::{
-    Comparisons,
-    names::{NameUse, UsedIn},
-};
+use super::{Comparisons, names::NameUse, undefined::no_value};
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     plan::Unit,
@@ -60,12 +57,8 @@ pub(super) fn reported(
 ) -> Option<Diagnostic> {
     let is_allowed = comparisons.allow(keys.len());
     let meant = is_allowed.then(|| did_you_mean(key, keys.iter().copied())).flatten();
-    // a key that may be missing is a pattern of conditions, too
-    if matches!(used.at, UsedIn::Condition(_)) && meant.is_none() {
-        return None;
-    }
     let list: Vec<String> = keys.iter().take(12).map(|key| format!("`{key}`")).collect();
-    let label = meant.map_or("renders as empty text".to_owned(), |meant| format!("did you mean `{meant}`?"));
+    let label = meant.map_or(no_value(used.at).to_owned(), |meant| format!("did you mean `{meant}`?"));
     let help = match (meant, list.is_empty()) {
         (Some(meant), _) => format!("did you mean `{path}.{meant}`?"),
         (None, true) => format!("declare `{key}` under `{path}`, or pass it with `--set {path}.{key}=…`"),

@@ -2,20 +2,34 @@
 //!
 //! Never stops at the first problem, and never reads a file itself: a [`Loader`] brings the texts.
 
+mod agent;
+mod ask;
 mod below;
+mod cleanup;
 mod collisions;
+mod ensure;
+mod environment;
+mod expression;
 mod extend;
 mod ids;
+mod input;
 mod kind;
 mod limits;
+mod looped;
 mod members;
 mod misuse;
+mod multi_line;
 mod names;
 mod outside;
 mod patterns;
+mod schedule;
 mod step;
+mod step_paths;
 mod undefined;
 mod unit;
+
+pub use cleanup::FAILURE;
+pub use patterns::rule_fault;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -61,6 +75,11 @@ pub trait Loader {
     fn recipe(&self, name: &str, from: &str) -> Result<Loaded, LoadError>;
     /// The text of the agent file that a reference in the file `from` leads to.
     fn agent(&self, reference: &AgentRef, from: &str) -> Option<Arc<str>>;
+    /// The text of a file with a prompt, by its path from the directory of the file `from`.
+    fn prompt_file(&self, path: &str, from: &str) -> Option<Arc<str>> {
+        let _ = (path, from);
+        None
+    }
     /// Names of recipes that could have been meant.
     fn recipe_names(&self) -> Vec<String>;
 }
@@ -93,10 +112,8 @@ impl Checked {
     /// Turns warnings into errors.
     #[must_use]
     pub fn strict(mut self) -> Checked {
-        for diagnostic in &mut self.diagnostics {
+        for diagnostic in self.diagnostics.iter_mut().filter(|problem| problem.severity != Severity::Note) {
             diagnostic.severity = Severity::Error;
-        }
-        if !self.diagnostics.is_empty() {
             self.plan = None;
         }
         self
@@ -147,7 +164,10 @@ pub fn graft(
     let given = Given { possible: possible.chain(&given.possible).cloned().collect(), ..given.clone() };
     let mut checked = checker.finish(plan.root, &given);
     match checked.plan.take() {
-        Some(plan) => Ok(Grafted { plan, unit: id, warnings: checked.diagnostics }),
+        Some(plan) => {
+            checked.diagnostics.retain(|problem| problem.severity != Severity::Note);
+            Ok(Grafted { plan, unit: id, warnings: checked.diagnostics })
+        }
         None => Err(Box::new(checked)),
     }
 }
@@ -229,6 +249,7 @@ impl<'a> Checker<'a> {
     fn finish(mut self, root: UnitId, given: &Given) -> Checked {
         let plan = Plan { root, units: self.units, sources: self.sources.clone() };
         names::check(&plan, self.before, &self.name_facts, given, &mut self.diagnostics);
+        schedule::check(&plan, self.before, &mut self.diagnostics);
         limits::check(&plan, &mut self.diagnostics);
         outside::check(&plan, &self.name_facts, given, &mut self.diagnostics);
         let mut diagnostics: Vec<Diagnostic> = Vec::with_capacity(self.diagnostics.len());

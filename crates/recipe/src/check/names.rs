@@ -4,12 +4,16 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Given, children, collisions::Collisions, undefined::UndefinedNames};
+use super::{
+    Given, children, cleanup::FAILURE, collisions::Collisions, step_paths::StepPaths,
+    undefined::UndefinedNames,
+};
 use crate::{
     diagnostic::Diagnostic,
     plan::{Plan, Step, StepKind, Target, Unit, UnitId, ValueTemplate},
     scope::Path,
     source::Place,
+    syntax::When,
 };
 
 /// Facts about the names of one recipe, from its checks.
@@ -41,6 +45,10 @@ pub(super) enum UsedIn {
     Step(usize),
     Prompt(usize),
     Condition(usize),
+    Ensure(usize),
+    EnsureCondition(usize),
+    /// The list of a `for_each` step: it sees the context around the step.
+    Items(usize),
     Hook,
     End,
     Secret,
@@ -49,8 +57,25 @@ pub(super) enum UsedIn {
 impl UsedIn {
     pub(super) fn step(self) -> usize {
         match self {
-            UsedIn::Step(at) | UsedIn::Prompt(at) | UsedIn::Condition(at) => at,
+            UsedIn::Step(at)
+            | UsedIn::Prompt(at)
+            | UsedIn::Condition(at)
+            | UsedIn::Ensure(at)
+            | UsedIn::EnsureCondition(at)
+            | UsedIn::Items(at) => at,
             UsedIn::Hook | UsedIn::End | UsedIn::Secret => usize::MAX,
+        }
+    }
+
+    pub(super) fn is_condition(self) -> bool {
+        matches!(self, UsedIn::Condition(_) | UsedIn::EnsureCondition(_))
+    }
+
+    /// The step whose own value is visible there.
+    pub(super) fn after_step(self) -> Option<usize> {
+        match self {
+            UsedIn::Ensure(at) | UsedIn::EnsureCondition(at) => Some(at),
+            _ => None,
         }
     }
 }
@@ -69,6 +94,10 @@ pub(super) fn check(
         let outside = flow.above[at].iter().chain(&given.names).map(String::as_str).collect();
         let before = flow.before[at].iter().chain(&given.names).chain(&given.possible);
         let before = before.map(String::as_str).collect();
+        if !name_facts[at].is_partial {
+            let mut paths = StepPaths::new(unit);
+            diagnostics.extend(name_facts[at].uses.iter().filter_map(|used| paths.find(used)));
+        }
         if !name_facts[at].is_partial && !flow.is_open_above[at] {
             let mut undefined = UndefinedNames::new(plan, unit, &flow, &before);
             diagnostics.extend(name_facts[at].uses.iter().filter_map(|used| undefined.find(used)));
@@ -141,6 +170,9 @@ impl Flow {
         for unit in &plan.units {
             let mut known: BTreeSet<String> = unit.expected().cloned().collect();
             let (mut defined, mut after) = (Vec::new(), 0);
+            if unit.is_graph {
+                known.extend(unit.steps.iter().flat_map(|step| self.defined_by(step)).map(str::to_owned));
+            }
             // names are only added: the last call of a recipe passes all names of the earlier calls
             let last: HashMap<UnitId, usize> = calls(unit).map(|(at, target, _)| (target, at)).collect();
             for (at, step) in unit.steps.iter().enumerate() {
@@ -154,6 +186,10 @@ impl Flow {
                         child.extend(known.iter().cloned());
                     }
                     child.extend(overrides.iter().map(|(name, _)| name.clone()));
+                    if step.when != When::Ok {
+                        child.insert(FAILURE.to_owned());
+                    }
+                    child.extend(item_names(step));
                 }
                 defined.extend(self.defined_by(step).into_iter().map(str::to_owned));
             }
@@ -164,6 +200,10 @@ impl Flow {
     /// The names that a step defines for the steps after it.
     pub(super) fn defined_by<'a>(&'a self, step: &'a Step) -> Vec<&'a str> {
         let mut names: Vec<&str> = step.store.as_deref().into_iter().collect();
+        if step.each().is_some() {
+            // the final contexts of its recipes do not flow back
+            return names;
+        }
         if let StepKind::Nested { target: Target::Known { unit, .. }, overrides, .. } = &step.kind {
             let child = unit.0 as usize;
             // names that were only passed down do not come back
@@ -178,10 +218,17 @@ impl Flow {
     /// Whether a step can define names that are known only during a run.
     pub(super) fn opens(&self, step: &Step) -> bool {
         match &step.kind {
+            _ if step.each().is_some() => false,
             StepKind::Nested { target: Target::Known { unit, .. }, .. } => self.is_open[unit.0 as usize],
             _ => is_dynamic(step),
         }
     }
+}
+
+/// The names of a `for_each` step that its recipe gets.
+fn item_names(step: &Step) -> impl Iterator<Item = String> {
+    let names = step.each().and(step.looped.as_ref()).map(|looped| looped.names());
+    names.into_iter().flatten().map(str::to_owned)
 }
 
 pub(super) fn is_dynamic(step: &Step) -> bool {
@@ -201,8 +248,9 @@ fn passed_down(plan: &Plan, known: &[BTreeSet<String>]) -> Vec<BTreeSet<String>>
     let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); plan.units.len()];
     for (parent, unit) in plan.units.iter().enumerate() {
         let mut seen = HashSet::new();
-        for (_, target, overrides) in calls(unit) {
+        for (at, target, overrides) in calls(unit) {
             let child = &mut names[target.0 as usize];
+            child.extend(item_names(&unit.steps[at]));
             if seen.insert(target) {
                 child.extend(known[parent].iter().cloned());
             }

@@ -55,8 +55,11 @@ fn mentions(unit: &Unit, name: &str) -> bool {
     let in_text = |template: &Template| template.text().contains(name) || template.text().contains(&upper);
     let in_step = |step: &Step| match &step.kind {
         StepKind::Shell { command } => in_text(command),
-        StepKind::Agent(agent) => in_text(&agent.prompt),
+        StepKind::Agent(agent) => {
+            in_text(&agent.prompt) || agent.prompt_file.iter().chain(&agent.args).any(in_text)
+        }
         StepKind::Nested { overrides, .. } => overrides.iter().any(|(key, _)| key == name),
+        StepKind::Ask(ask) => ask.templates().any(in_text),
     };
     let hooks = [&unit.hooks.pre_step, &unit.hooks.post_step, &unit.hooks.on_error];
     unit.steps.iter().any(|step| in_step(step)) || hooks.into_iter().flatten().any(in_text)

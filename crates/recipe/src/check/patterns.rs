@@ -20,7 +20,7 @@ impl Checker<'_> {
 }
 
 /// The problem of a pattern, and what to do about it.
-fn fault(pattern: &str) -> Option<(&'static str, &'static str)> {
+pub(super) fn fault(pattern: &str) -> Option<(&'static str, &'static str)> {
     if pattern.trim().is_empty() {
         return Some(("it is empty", "write a path from the step's directory, or remove the item"));
     }
@@ -33,4 +33,15 @@ fn fault(pattern: &str) -> Option<(&'static str, &'static str)> {
     let open = pattern.rsplit('[').next().filter(|_| pattern.contains('['));
     let is_open = open.is_some_and(|rest| !rest.contains(']'));
     is_open.then_some(("its `[` is not closed", "close it with `]`, or write `?` for any one character"))
+}
+
+/// The same for a pattern under `ensure`: one that names nothing would be a proof of nothing.
+pub fn rule_fault(pattern: &str) -> Option<(&'static str, &'static str)> {
+    if pattern == "~" || pattern.starts_with("~/") {
+        return Some((
+            "`~` is not replaced by the home directory",
+            "write a path from the step's directory, or `./~` for a file of this name",
+        ));
+    }
+    fault(pattern)
 }

@@ -3,12 +3,13 @@
 use std::cmp::Ordering;
 
 use crate::{
-    condition::{Condition, ConditionError, ConditionErrorKind},
+    condition::Condition,
     diagnostic::{Code, Diagnostic, did_you_mean},
-    plan::{Group, JsonMode, Retry, Step},
+    plan::{Group, JsonMode, Retry, Step, StepKind},
     source::Place,
+    step_facts::is_reserved,
     syntax::{
-        self, Backoff, ExitMeaning, RetryOn, RetrySyntax, StepSyntax,
+        Backoff, ExitMeaning, RetryOn, RetrySyntax, Seconds, StepSyntax,
         kinds::WithDigest,
         shape::{Optional, Spanned},
     },
@@ -19,8 +20,8 @@ use super::{
     Checker,
     extend::Lineage,
     kind::stand_in,
-    names::{NameUse, UsedIn},
-    unit::{UnitScope, bad_env_name, begins_with_hyphen, is_variable_name, useless_name},
+    names::UsedIn,
+    unit::{UnitScope, bad_env_name, begins_with_hyphen, is_variable_name, texts, useless_name},
 };
 
 /// Attempts of a `retry` map without `max_attempts`.
@@ -47,44 +48,44 @@ impl Checker<'_> {
             self.fields_without_effect(fields, kind);
         }
         self.file_patterns(fields);
-        let flag = |field: &Optional<bool>| field.as_ref().map(|flag| flag.value);
         let condition = self.condition(fields, at_step, scope);
         let working_dir = fields.working_dir.as_ref().map(|text| self.template(text, at_step, scope.id));
-        let env = self.step_env(fields, at_step, scope);
-        let depends_on = self.dependencies(fields, at, group.as_ref(), scope);
+        let mut depends_on = self.dependencies(fields, at, group.as_ref(), scope);
+        depends_on.extend(continued(kind.as_ref()).filter(|index| !depends_on.contains(index)));
         let store = self.store(fields, &name, place, scope);
-        let retry = self.retry(fields);
         let timeout = self.positive(&fields.timeout, "timeout");
-        let exit_codes = self.exit_codes(fields);
-        let texts = |list: &Optional<syntax::Texts>| -> Vec<String> {
-            list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
-        };
+        let digest = definition_digest(&written.value.digest, fields, kind.as_ref());
         Step {
             id: id.unwrap_or_default(),
             title: fields.name.as_ref().map(|text| text.value.clone()),
             description: fields.description.as_ref().map(|text| text.value.clone()),
+            ensure: self.ensure(fields, at, scope),
+            ensure_retries: self.ensure_retries(fields, kind.as_ref()),
             kind: kind.unwrap_or_else(|| stand_in(fields)),
+            looped: self.looped(fields, at, scope),
             store: store.unwrap_or_default(),
             condition: condition.unwrap_or_default(),
+            when: self.when(fields, at, scope),
             json: self.json_mode(fields),
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
+            shell: fields.shell.as_ref().map_or(scope.shell, |shell| shell.value),
             working_dir: working_dir.flatten(),
             has_own_timeout: timeout.is_some(),
-            timeout: timeout.or(scope.default_timeout.filter(|_| fields.recipe.is_none())),
-            env,
+            timeout: timeout.or(scope.default_timeout.filter(|_| takes_default_timeout(fields))),
+            env: self.step_env(fields, at_step, scope),
             max_env_value_bytes: fields.max_env_value_bytes.as_ref().map(|bytes| bytes.value),
             continue_on_error: self.tolerance(fields),
             tags: texts(&fields.when_tags),
             group,
             depends_on,
-            retry: retry.unwrap_or_default(),
-            idempotent: flag(&fields.idempotent).unwrap_or(true),
+            retry: self.retry(fields).unwrap_or_default(),
+            idempotent: fields.idempotent.as_ref().is_none_or(|flag| flag.value),
             effects: texts(&fields.effects),
             reads: texts(&fields.reads),
             produces: texts(&fields.produces),
-            exit_codes,
+            exit_codes: self.exit_codes(fields),
             place,
-            digest: written.value.digest.clone(),
+            digest,
         }
     }
 
@@ -134,43 +135,10 @@ impl Checker<'_> {
         tolerant
     }
 
+    /// The condition of a step; `Some(None)` if it has none.
     fn condition(&mut self, fields: &StepSyntax, at: UsedIn, scope: &UnitScope) -> Option<Option<Condition>> {
         let Some(text) = &fields.condition else { return Some(None) };
-        match Condition::parse(&text.value) {
-            Ok(condition) => {
-                for (path, range) in condition.names() {
-                    let place = text.place_of(range);
-                    self.name_facts[scope.id.0 as usize].uses.push(NameUse {
-                        path,
-                        place,
-                        at: UsedIn::Condition(at.step()),
-                    });
-                }
-                self.quoted_templates(&condition, text);
-                Some(Some(condition))
-            }
-            Err(errors) => {
-                self.diagnostics.extend(errors.into_iter().map(|error| condition_problem(error, text)));
-                None
-            }
-        }
-    }
-
-    /// Warns about `'{{x}}' == 'a'`: conditions read names, and leave texts as they are.
-    fn quoted_templates(&mut self, condition: &Condition, written: &Spanned<String>) {
-        for (text, at) in condition.texts() {
-            let template = Template::parse(text).ok();
-            let Some((path, _)) = template.as_ref().and_then(|template| template.names().into_iter().next())
-            else {
-                continue;
-            };
-            let message = format!("`{{{{{path}}}}}` is not filled in: text in a condition is not rendered");
-            self.diagnostics.push(
-                Diagnostic::new(Code::TemplateInCondition, written.place_of(at), message)
-                    .label("compared literally")
-                    .help(format!("write the name alone, without quotes and braces: `{path}`")),
-            );
-        }
+        self.expression(text, UsedIn::Condition(at.step()), scope).map(Some)
     }
 
     fn step_env(&mut self, fields: &StepSyntax, at: UsedIn, scope: &UnitScope) -> Vec<(String, Template)> {
@@ -217,6 +185,10 @@ impl Checker<'_> {
                     found.push(index);
                     continue;
                 }
+                Ordering::Greater if scope.is_graph => {
+                    found.push(index);
+                    continue;
+                }
                 Ordering::Equal => Diagnostic::new(
                     Code::LaterStep,
                     named.place,
@@ -237,7 +209,7 @@ impl Checker<'_> {
         found
     }
 
-    fn unknown_step(&mut self, named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
+    pub(super) fn unknown_step(&mut self, named: &Spanned<String>, scope: &UnitScope) -> Diagnostic {
         let message = format!("there is no step `{}`", named.value);
         let problem = Diagnostic::new(Code::UnknownStep, named.place, message);
         let is_allowed = self.comparisons.allow(scope.ids.len());
@@ -278,6 +250,16 @@ impl Checker<'_> {
             }
             return Some(Some(output.value.trim().to_owned()));
         }
+        if is_reserved(id) {
+            let message =
+                format!("the output of `{id}` is not stored: `steps` means the steps of the recipe");
+            self.diagnostics.push(
+                Diagnostic::new(Code::IdNotStored, place, message)
+                    .label("reserved")
+                    .help("add `output: NAME`, or rename the step"),
+            );
+            return Some(None);
+        }
         if scope.declared.contains(id) {
             self.diagnostics.push(
                 Diagnostic::new(
@@ -312,7 +294,7 @@ impl Checker<'_> {
             return None;
         }
         let seconds =
-            |field: Option<&Optional<f64>>| field.and_then(Option::as_ref).map(|seconds| seconds.value);
+            |field: Option<&Optional<Seconds>>| field.and_then(Option::as_ref).map(|seconds| seconds.value.0);
         let on = fields.and_then(|fields| fields.on.as_ref());
         Some(Some(Retry {
             max_attempts,
@@ -329,10 +311,10 @@ impl Checker<'_> {
         }))
     }
 
-    pub(super) fn positive(&mut self, field: &Optional<f64>, name: &str) -> Option<f64> {
+    pub(super) fn positive(&mut self, field: &Optional<Seconds>, name: &str) -> Option<f64> {
         let field = field.as_ref()?;
-        if field.value > 0.0 {
-            return Some(field.value);
+        if field.value.0 > 0.0 {
+            return Some(field.value.0);
         }
         self.diagnostics.push(
             Diagnostic::new(Code::OutOfRange, field.place, format!("`{name}` must be more than 0 seconds"))
@@ -361,17 +343,27 @@ impl Checker<'_> {
     }
 }
 
-fn condition_problem(error: ConditionError, text: &Spanned<String>) -> Diagnostic {
-    let code = match error.kind {
-        ConditionErrorKind::Syntax => Code::ConditionSyntax,
-        ConditionErrorKind::UnknownFunction => Code::UnknownFunction,
-        ConditionErrorKind::UnknownMethod => Code::UnknownMethod,
-        ConditionErrorKind::WrongArguments => Code::WrongArguments,
-        ConditionErrorKind::ForbiddenName => Code::ForbiddenName,
-    };
-    let mut problem = Diagnostic::new(code, text.place_of(error.at), error.message);
-    problem.help = error.help;
-    problem
+/// The step whose conversation a step continues: without it there is none.
+fn continued(kind: Option<&StepKind>) -> Option<usize> {
+    match kind {
+        Some(StepKind::Agent(agent)) => agent.continues,
+        _ => None,
+    }
+}
+
+/// The digest of a definition, with the text of the file that it takes its prompt from.
+fn definition_digest(written: &str, fields: &StepSyntax, kind: Option<&StepKind>) -> String {
+    match kind {
+        Some(StepKind::Agent(agent)) if fields.prompt_file.is_some() => {
+            crate::digest::sha256(format!("{written} {}", agent.prompt.text()).as_bytes())
+        }
+        _ => written.to_owned(),
+    }
+}
+
+/// Whether the default timeout of the recipe limits a step: recipe and ask steps have only their own.
+fn takes_default_timeout(fields: &StepSyntax) -> bool {
+    fields.recipe.is_none() && fields.ask.is_none()
 }
 
 /// The ids of steps in their order; not all of them if there are very many.

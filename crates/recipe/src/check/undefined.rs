@@ -7,12 +7,16 @@ use std::collections::{BTreeSet, HashMap};
 use super::{
     Comparisons,
     below::SubRecipeCall,
+    cleanup::FAILURE,
     members,
     names::{Flow, NameUse, UsedIn, next_after_group},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
-    plan::{Plan, Unit},
+    plan::{JsonMode, Plan, StepKind, Unit},
+    step_facts::STEPS,
+    syntax::When,
+    value::Segment,
 };
 
 /// Names that hooks know besides the context.
@@ -20,7 +24,7 @@ const HOOK_NAMES: &[&str] = &["step_id", "step_type", "step_status", "step_error
 /// Names that prompts know besides the context.
 const PROMPT_NAMES: &[&str] = &["working_directory", "NONINTERACTIVE"];
 /// Names that mean "nothing" in conditions.
-const CONDITION_NAMES: &[&str] = &["none", "None"];
+const CONDITION_NAMES: &[&str] = &["none", "None", "null"];
 
 /// The names that the steps of one recipe can see.
 pub(super) struct UndefinedNames<'a> {
@@ -59,13 +63,15 @@ impl<'a> UndefinedNames<'a> {
             if at >= after {
                 after = next_after_group(self.unit, at);
             }
+            // in a graph, readers wait for the writers
+            let from = if self.unit.is_graph { 0 } else { after };
             for name in self.flow.defined_by(step) {
-                self.visible.entry(name).or_insert(after);
+                self.visible.entry(name).or_insert(from);
                 let only = self.assigned.entry(name).or_insert(Some(at));
                 *only = only.filter(|first| *first == at);
             }
             if self.flow.opens(step) {
-                self.open_from = self.open_from.or(Some(after));
+                self.open_from = self.open_from.or(Some(from));
             }
         }
     }
@@ -73,7 +79,12 @@ impl<'a> UndefinedNames<'a> {
     /// The problem with a name that is read, if there is one.
     pub(super) fn find(&mut self, used: &NameUse) -> Option<Diagnostic> {
         let root = used.path.root.as_str();
-        if self.open_from.is_some_and(|open| used.at.step() >= open) || is_special(root, used.at) {
+        let opens = |at: usize| self.flow.opens(&self.unit.steps[at]);
+        let is_open = self.open_from.is_some_and(|open| used.at.step() >= open)
+            || used.at.after_step().is_some_and(opens);
+        let is_step = root == STEPS && used.at != UsedIn::Secret;
+        let is_given = is_step || self.is_failure(root, used.at) || self.is_loop_name(root, used.at);
+        if is_open || is_special(root, used.at) || is_given {
             return None;
         }
         let names: Vec<String> = used.path.names().collect();
@@ -84,15 +95,40 @@ impl<'a> UndefinedNames<'a> {
         let is_allowed = self.comparisons.allow(self.visible.len() + self.outside.len());
         let known = self.visible.keys().copied().chain(self.outside.iter().copied());
         let meant = is_allowed.then(|| did_you_mean(root, known)).flatten();
-        // conditions often read optional names: only a probable typo is reported
-        if matches!(used.at, UsedIn::Condition(_)) && meant.is_none() && !self.visible.contains_key(root) {
-            return self.not_an_operand(used);
+        let is_strange = used.at.is_condition() && meant.is_none() && !self.visible.contains_key(root);
+        if let Some(problem) = is_strange.then(|| self.not_an_operand(used)).flatten() {
+            return Some(problem);
         }
         Some(undefined_name(root, used, meant, self.visible.get(root).copied(), self.unit))
     }
 
+    /// Whether a name is the failure that a cleanup step sees.
+    fn is_failure(&self, name: &str, at: UsedIn) -> bool {
+        let step = self.unit.steps.get(at.step());
+        name == FAILURE && step.is_some_and(|step| step.when != When::Ok)
+    }
+
     fn sees(&self, name: &str, used: &NameUse) -> bool {
-        self.outside.contains(name) || self.visible.get(name).is_some_and(|from| *from <= used.at.step())
+        let is_own = |at: usize| self.flow.defined_by(&self.unit.steps[at]).contains(&name);
+        let is_visible = |from: &usize| *from <= used.at.step() || self.is_of_iteration(name, used.at);
+        self.outside.contains(name)
+            || self.visible.get(name).is_some_and(is_visible)
+            || used.at.after_step().is_some_and(is_own)
+    }
+
+    /// Whether only the instances of the step see this name. Hooks run for instances too, and items may be secret.
+    fn is_loop_name(&self, name: &str, at: UsedIn) -> bool {
+        if matches!(at, UsedIn::Hook | UsedIn::Secret) {
+            return self.unit.steps.iter().any(|step| step.is_loop_name(name));
+        }
+        let step = self.unit.steps.get(at.step()).filter(|_| !matches!(at, UsedIn::Items(_)));
+        step.is_some_and(|step| step.is_loop_name(name))
+    }
+
+    /// Whether a step with `repeat` gives itself this name: for its condition, and for the next iteration.
+    fn is_of_iteration(&self, name: &str, at: UsedIn) -> bool {
+        let step = self.unit.steps.get(at.step()).filter(|step| step.repeat().is_some());
+        step.is_some_and(|step| self.flow.defined_by(step).contains(&name))
     }
 
     /// A member that the value of a defined name cannot have. `name` has the first `at` segments of the path.
@@ -104,10 +140,42 @@ impl<'a> UndefinedNames<'a> {
         let missing = members::missing(self.unit, used, (name, at), &replaced, &mut self.comparisons);
         // the value of the name is that of one step, and nothing outside can replace it
         let only = assigned.get(root).copied().flatten().filter(|_| at == 0 && !outside.contains(root));
+        let missing = missing.or_else(|| self.plain_text_member(used, name, at));
         missing.or_else(|| {
             let call = SubRecipeCall::of(self.unit, root, only?)?;
             call.missing(self.plan, self.flow, used, &around, &mut self.comparisons)
         })
+    }
+
+    /// A path into the value of a bash step, which is text without members.
+    fn plain_text_member(&self, used: &NameUse, name: &str, at: usize) -> Option<Diagnostic> {
+        let is_replaced = self.outside.contains(name) || self.unit.declared().any(|known| known == name);
+        let step = self.assigned.get(name).copied().flatten().filter(|_| !is_replaced);
+        let step = step.map(|at| &*self.unit.steps[at])?;
+        let is_text = matches!(step.kind, StepKind::Shell { .. }) && step.json == JsonMode::Text;
+        if !is_text || step.store.as_deref() != Some(name) {
+            return None;
+        }
+        // a step with `for_each` has a list of texts
+        let below = &used.path.segments[at..];
+        let below = match below {
+            [Segment::Index(_), rest @ ..] if step.each().is_some() => rest,
+            [..] => below,
+        };
+        match below.first() {
+            None => return None,
+            Some(Segment::Key(key)) if key == "length" => return None,
+            Some(_) => {}
+        }
+        let message = format!("`{}` reads inside `{name}`, which is plain text", used.path);
+        Some(
+            Diagnostic::new(Code::UndefinedVariable, used.place, message)
+                .label("empty unless the text is JSON")
+                .help(format!(
+                    "add `parse_json: true` to step `{}`, and let its command print JSON",
+                    step.id
+                )),
+        )
     }
 
     /// A name in a condition that looks like a subtraction or a number.
@@ -121,12 +189,21 @@ impl<'a> UndefinedNames<'a> {
     }
 }
 
+/// What reading a name leads to that nothing defines.
+pub(super) fn no_value(at: UsedIn) -> &'static str {
+    match at {
+        UsedIn::Secret => "hides nothing",
+        at if at.is_condition() => "has no value",
+        _ => "renders as empty text",
+    }
+}
+
 /// Whether a name has a meaning of its own in this part of a recipe.
 fn is_special(name: &str, at: UsedIn) -> bool {
     match at {
         UsedIn::Hook => HOOK_NAMES.contains(&name),
         UsedIn::Prompt(_) => PROMPT_NAMES.contains(&name),
-        UsedIn::Condition(_) => CONDITION_NAMES.contains(&name),
+        at if at.is_condition() => CONDITION_NAMES.contains(&name),
         _ => false,
     }
 }
@@ -157,9 +234,7 @@ fn undefined_name(
 ) -> Diagnostic {
     let message = match used.at {
         UsedIn::Hook | UsedIn::End | UsedIn::Secret => format!("nothing defines `{root}`"),
-        UsedIn::Step(_) | UsedIn::Prompt(_) | UsedIn::Condition(_) => {
-            format!("nothing defines `{root}` before this step")
-        }
+        _ => format!("nothing defines `{root}` before this step"),
     };
     let problem = Diagnostic::new(Code::UndefinedVariable, used.place, message);
     match (defined_after, meant) {
@@ -169,11 +244,14 @@ fn undefined_name(
                 Some(group) => format!("parallel group `{}` has ended", group.name),
                 None => format!("step `{}` has run", step.id),
             };
-            problem.label("renders as empty text").help(format!("it gets its value only when {event}"))
+            problem.label(no_value(used.at)).help(format!("it gets its value only when {event}"))
         }
+        (None, _) if root == FAILURE => problem
+            .label(no_value(used.at))
+            .help("only steps with `when: failed` or `when: always` see the failure"),
         (None, Some(meant)) => problem.label(format!("did you mean `{meant}`?")),
         (None, None) => problem
-            .label(if used.at == UsedIn::Secret { "hides nothing" } else { "renders as empty text" })
+            .label(no_value(used.at))
             .help(format!("declare it under `context:`, or pass it with `--set {root}=…`")),
     }
 }

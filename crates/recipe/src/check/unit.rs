@@ -11,7 +11,7 @@ use crate::{
     scope::Path,
     source::Place,
     syntax::{
-        self, RecipeSyntax, StepSyntax,
+        self, RecipeSyntax, Shell, StepSyntax,
         kinds::WithDigest,
         shape::{Optional, Spanned},
     },
@@ -20,9 +20,10 @@ use crate::{
 
 use super::{
     Checker, Loaded,
+    agent::{is_agent, permissions},
     extend::Lineage,
     names::{NameUse, UsedIn},
-    step::{is_env_name, listed},
+    step::listed,
 };
 
 /// Shared data of the checks of one recipe.
@@ -34,6 +35,13 @@ pub(super) struct UnitScope {
     pub(super) listed: String,
     pub(super) declared: IndexSet<String>,
     pub(super) groups: Vec<Option<Group>>,
+    /// Whether steps may need later ones.
+    pub(super) is_graph: bool,
+    /// How commands run unless a step says it itself.
+    pub(super) shell: Shell,
+    /// Which steps ask an agent, and which run several times.
+    pub(super) agents: Vec<bool>,
+    pub(super) loops: Vec<bool>,
     pub(super) lineage: Lineage,
 }
 
@@ -55,8 +63,11 @@ impl Checker<'_> {
         }
         self.name_facts[id.0 as usize].is_partial = !is_missing("steps") || !is_missing("context");
         self.check_ids(steps);
+        self.check_failure_name(&recipe);
+        self.check_steps_name(&recipe);
+        self.check_instance_ids(steps);
         self.declare_names(&recipe, id);
-        self.check_env_names(&recipe);
+        self.note_ignored_lines(&recipe);
         self.use_secrets(&recipe, id);
         let context = recipe.context.as_ref().map(|context| context.value.to_map()).unwrap_or_default();
         let inputs = self.inputs(&recipe);
@@ -85,10 +96,11 @@ impl Checker<'_> {
             output: self.output(&recipe, id),
             limits: limits(&recipe),
             hooks: self.hooks(&recipe, id),
-            secrets: texts(&recipe.secrets),
-            required_env: recipe.env.as_ref().map(|env| texts(&env.value.required)).unwrap_or_default(),
-            env_files: env_files(&recipe),
+            secrets: secrets(&recipe, &inputs),
+            env: self.recipe_env(&recipe, id),
+            shell: scope.shell,
             budget: budget(&recipe),
+            is_graph: scope.is_graph,
             names: unit_names(scope.declared, &checked),
             context,
             inputs,
@@ -112,6 +124,10 @@ impl Checker<'_> {
             ids,
             declared,
             groups: self.groups(steps),
+            is_graph: self.is_graph(recipe),
+            shell: recipe.shell.as_ref().map(|shell| shell.value).unwrap_or_default(),
+            agents: shapes(steps).map(is_agent).collect(),
+            loops: shapes(steps).map(|step| step.for_each.is_some() || step.repeat.is_some()).collect(),
             lineage,
         }
     }
@@ -210,13 +226,6 @@ impl Checker<'_> {
         }
     }
 
-    fn check_env_names(&mut self, recipe: &RecipeSyntax) {
-        let required = recipe.env.iter().filter_map(|env| env.value.required.as_ref());
-        for name in required.flat_map(|names| &names.value).filter(|name| !is_env_name(&name.value)) {
-            self.diagnostics.push(bad_env_name(name));
-        }
-    }
-
     /// A misspelt secret would be shown, so its name must be one that exists.
     fn use_secrets(&mut self, recipe: &RecipeSyntax, unit: UnitId) {
         for name in recipe.secrets.iter().flat_map(|names| &names.value) {
@@ -231,37 +240,6 @@ impl Checker<'_> {
             let place = name.place;
             self.name_facts[unit.0 as usize].uses.push(NameUse { path, place, at: UsedIn::Secret });
         }
-    }
-
-    fn inputs(&mut self, recipe: &RecipeSyntax) -> Vec<Input> {
-        let mut found: Vec<Input> = Vec::new();
-        for input in recipe.inputs.iter().flat_map(|inputs| &inputs.value) {
-            let input = &input.value;
-            if input.name.is_none() && input.unread.contains(&"name") {
-                continue;
-            }
-            let Some(name) =
-                self.required_text(input.name.as_deref(), "name", "input", input.missing("name"))
-            else {
-                continue;
-            };
-            if found.iter().any(|known| known.name == name) {
-                let place = input.name.as_ref().map_or(input.place, |name| name.place);
-                let message = format!("two inputs have the name `{name}`");
-                self.diagnostics.push(
-                    Diagnostic::new(Code::DuplicateName, place, message)
-                        .label("used twice")
-                        .help("remove one of them, or give it another name"),
-                );
-            }
-            found.push(Input {
-                name,
-                description: input.description.as_ref().map(|text| text.value.clone()).unwrap_or_default(),
-                required: input.required.as_ref().is_some_and(|flag| flag.value),
-                default: input.default.as_ref().map(|value| value.value.clone()),
-            });
-        }
-        found
     }
 
     fn output(&mut self, recipe: &RecipeSyntax, unit: UnitId) -> Option<Output> {
@@ -309,6 +287,11 @@ impl Checker<'_> {
         }
         groups
     }
+}
+
+/// The fields of every step.
+fn shapes(steps: &[Spanned<WithDigest<StepSyntax>>]) -> impl Iterator<Item = &StepSyntax> {
+    steps.iter().map(|step| &step.value.shape)
 }
 
 /// The index of every step by its id; of a duplicate, that of the first.
@@ -361,22 +344,27 @@ fn no_steps(recipe: &RecipeSyntax) -> Diagnostic {
         .help("add `steps:` with at least one `- id: …` entry")
 }
 
-fn texts(list: &Optional<syntax::Texts>) -> Vec<String> {
+pub(super) fn texts(list: &Optional<syntax::Texts>) -> Vec<String> {
     list.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
 }
 
-fn limits(recipe: &RecipeSyntax) -> Limits {
-    recipe.recursion.as_ref().map_or_else(Limits::default, |limits| Limits {
-        max_depth: limits.value.max_depth.as_ref().map(|depth| depth.value),
-        max_total_steps: limits.value.max_total_steps.as_ref().map(|steps| steps.value),
-    })
+/// The names that the recipe lists as secret, and its inputs of that type.
+fn secrets(recipe: &RecipeSyntax, inputs: &[Input]) -> Vec<String> {
+    let mut names = texts(&recipe.secrets);
+    let more = inputs.iter().filter(|input| input.is_secret()).map(|input| &input.name);
+    let more: Vec<String> = more.filter(|name| !names.contains(name)).cloned().collect();
+    names.extend(more);
+    names
 }
 
-/// The environment files that the recipe names, or the usual ones.
-fn env_files(recipe: &RecipeSyntax) -> Vec<String> {
-    match recipe.env.as_ref().and_then(|env| env.value.files.as_ref()) {
-        Some(files) => files.value.iter().map(|file| file.value.clone()).collect(),
-        None => vec![".env.local".to_owned(), ".env".to_owned()],
+fn limits(recipe: &RecipeSyntax) -> Limits {
+    let recursion = recipe.recursion.as_ref().map(|recursion| &recursion.value);
+    Limits {
+        max_depth: recursion.and_then(|limits| limits.max_depth.as_ref()).map(|depth| depth.value),
+        max_total_steps: recursion
+            .and_then(|limits| limits.max_total_steps.as_ref())
+            .map(|steps| steps.value),
+        permissions: permissions(&recipe.permissions),
     }
 }
 

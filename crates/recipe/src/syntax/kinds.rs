@@ -1,4 +1,4 @@
-//! The types of fields: text, counts, seconds, flags, lists, words, values.
+//! The types of fields: text, counts, amounts, flags, lists, words, values.
 //!
 //! Never guesses: a value of another type is reported with its place.
 
@@ -76,7 +76,7 @@ impl Decode for u64 {
     }
 }
 
-/// A number that is not negative: seconds, dollars.
+/// A number that is not negative: dollars, minutes.
 impl Decode for f64 {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<f64> {
         let number = number(node, name, "a number", diagnostics)?;
@@ -115,30 +115,12 @@ fn number(node: &Node, name: &str, wanted: &str, diagnostics: &mut Vec<Diagnosti
     };
     if found.is_none() {
         let help = match &node.kind {
-            NodeKind::Scalar(scalar) => match seconds(&scalar.text) {
-                Some(seconds) => format!("write the seconds as a plain number: `{seconds}`"),
-                None => "write a plain number without quotes".to_owned(),
-            },
-            _ => "write a plain number".to_owned(),
+            NodeKind::Scalar(_) => "write a plain number without quotes",
+            _ => "write a plain number",
         };
         diagnostics.push(wrong_type(node, name, wanted).help(help));
     }
     found
-}
-
-/// The seconds that `5m` or `1.5 h` means in other places.
-fn seconds(text: &str) -> Option<f64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let (number, unit) = text.split_at(end);
-    let factor = match unit.trim() {
-        "ms" => 0.001,
-        "s" | "sec" | "second" | "seconds" => 1.0,
-        "m" | "min" | "minute" | "minutes" => 60.0,
-        "h" | "hour" | "hours" => 3_600.0,
-        "d" | "day" | "days" => 86_400.0,
-        _ => return None,
-    };
-    number.parse::<f64>().ok().map(|number| number * factor)
 }
 
 /// A list.
@@ -243,6 +225,14 @@ macro_rules! words {
             pub fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $word,)+ }
             }
+
+            /// The meaning of a word.
+            pub fn named(word: &str) -> Option<$name> {
+                match word {
+                    $($word => Some($name::$variant),)+
+                    _ => None,
+                }
+            }
         }
 
         impl $crate::syntax::shape::Decode for $name {
@@ -252,9 +242,9 @@ macro_rules! words {
                 diagnostics: &mut Vec<$crate::diagnostic::Diagnostic>,
             ) -> Option<Self> {
                 let text = String::decode(node, name, diagnostics)?;
-                match text.as_str() {
-                    $($word => Some($name::$variant),)+
-                    _ => {
+                match $name::named(&text) {
+                    Some(found) => Some(found),
+                    None => {
                         diagnostics.push($crate::syntax::kinds::unknown_word(
                             &text, name, &[$($word),+], node.place));
                         None
@@ -270,6 +260,21 @@ macro_rules! words {
 }
 pub(crate) use words;
 
+/// Words of other languages for types.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("array", "list"),
+    ("bool", "boolean"),
+    ("directory", "path"),
+    ("enum", "choice"),
+    ("file", "path"),
+    ("float", "number"),
+    ("int", "integer"),
+    ("object", "json"),
+    ("password", "secret"),
+    ("str", "text"),
+    ("string", "text"),
+];
+
 /// Reports a word that a field does not take.
 pub(crate) fn unknown_word(text: &str, name: &str, words: &[&str], place: Place) -> Diagnostic {
     let list = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
@@ -278,7 +283,9 @@ pub(crate) fn unknown_word(text: &str, name: &str, words: &[&str], place: Place)
         _ => format!("`{text}` is not a valid `{name}`"),
     };
     let problem = Diagnostic::new(Code::UnknownWord, place, message);
-    match did_you_mean(text, words.iter().copied()) {
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == text.trim()).map(|(_, word)| *word);
+    let synonym = synonym.filter(|word| words.contains(word));
+    match synonym.or_else(|| did_you_mean(text, words.iter().copied())) {
         Some(meant) => problem.label(format!("did you mean `{meant}`?")).help(format!("use one of {list}")),
         None => problem.label("unknown word").help(format!("use one of {list}")),
     }
@@ -309,6 +316,11 @@ fn definition_digest(node: &Node) -> String {
     if let Value::Map(members) = &value {
         let mut members = Map::clone(members);
         members.retain(|key, _| key != "name" && key != "description");
+        if members.contains_key("for_each") {
+            // the items decide which instances there are, not what an instance does
+            members.insert("for_each".to_owned(), Value::Bool(true));
+            members.retain(|key, _| !["max_parallel", "keep_going", "max_items"].contains(&key.as_str()));
+        }
         members.sort_keys();
         value = Value::map(members);
     }

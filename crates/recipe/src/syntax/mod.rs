@@ -2,18 +2,29 @@
 //!
 //! Never decides their meaning: `check` does. Only a checked plan can run.
 
+mod agent;
+mod choices;
+mod foreign;
 pub mod kinds;
+mod repeat;
+mod retry;
+mod seconds;
 pub mod shape;
+mod shown;
 
-use kinds::{Named, WithDigest, words};
-use serde_json::{Value as Json, json};
-use shape::{Decode, Shape, Spanned, shape, shape_schema};
-
-use crate::{
-    diagnostic::Diagnostic,
-    value::Value,
-    yaml::{Node, NodeKind},
+pub use agent::{PermissionsFieldsSyntax, PermissionsSyntax, ProgramsSyntax};
+pub use choices::{
+    Backoff, ExitMeaning, InputKind, PermissionLevel, RetryOn, Rule, Schedule, Shell, StepType, When,
 };
+use kinds::{Named, WithDigest};
+pub use repeat::{OnExhausted, RepeatSyntax};
+pub use retry::{RetryFieldsSyntax, RetrySyntax};
+pub use seconds::Seconds;
+use serde_json::{Value as Json, json};
+use shape::{Shape, Spanned, shape, shape_schema};
+pub use shown::{ShownFieldsSyntax, ShownSyntax};
+
+use crate::{value::Value, yaml::Node};
 
 /// A list of texts.
 pub type Texts = Vec<Spanned<String>>;
@@ -45,14 +56,24 @@ shape! {
         "inputs" inputs: Vec<Spanned<InputSyntax>>;
         /// The result text of the recipe, rendered when its steps are done.
         "output" output: OutputSyntax;
-        /// Timeout in seconds for bash and agent steps that do not set their own; a recipe step has only its own.
-        "default_step_timeout" default_step_timeout: f64;
+        /// Timeout for bash and agent steps that do not set their own, in seconds or with units as in `10m`; a recipe step
+        /// has only its own.
+        "default_step_timeout" default_step_timeout: Seconds;
         /// Context names whose values are secret and masked wherever they would be shown.
         "secrets" secrets: Texts;
-        /// Environment variables that the recipe needs, and files that define them.
+        /// Environment variables that the recipe needs, files that define them, and variables for all steps.
         "env" env: EnvironmentSyntax;
         /// Limits on the agents of the recipe; it stops at the first that is reached.
         "budget" budget: BudgetSyntax;
+        /// What the agents of the recipe and its sub-recipes may do: `read-only`, `edit` or `full`, for steps and recipes
+        /// that do not say so themselves; `full` unless set.
+        "permissions" permissions: PermissionsSyntax;
+        /// Whether steps run one after the other, or each as soon as the steps that it needs have completed;
+        /// `sequence` unless set.
+        "schedule" schedule: Schedule;
+        /// How commands run: `bash` as they are written, `strict` with `bash -euo pipefail`, so that the first failure ends
+        /// them; `bash` unless set. Hooks and the commands of `ensure` follow the recipe.
+        "shell" shell: Shell;
         /// The steps, in order.
         "steps" steps: Vec<Spanned<WithDigest<StepSyntax>>>;
     }
@@ -91,8 +112,12 @@ shape! {
         "required" required: bool;
         /// Value that is used when none is given.
         "default" default: Value;
-        /// Kind of value, for people to read.
-        "type" kind: String;
+        /// Type of the value; without one, any value is taken as it is given.
+        "type" kind: InputKind;
+        /// The texts that a `choice` takes.
+        "choices" choices: Texts;
+        /// Regular expression that the whole value of a `text` must match.
+        "pattern" pattern: String;
     }
 }
 
@@ -107,12 +132,15 @@ shape! {
 }
 
 shape! {
-    /// Environment variables that a recipe needs.
+    /// Environment variables that a recipe needs, and those that it sets.
     EnvironmentSyntax "`env` map" {
         /// Names that must be set and not empty before the first step.
         "required" required: Texts;
         /// Files of `NAME=value` lines to read; `.env.local` and `.env` unless set.
         "files" files: Texts;
+        /// Variables for all steps, also those of sub-recipes, with templates in their values. They take precedence over the
+        /// inherited environment and over files; the `env` of a step takes precedence over them.
+        "set" set: Named<String>;
     }
 }
 
@@ -143,12 +171,26 @@ shape! {
         "type" kind: StepType;
         /// Shell command of a bash step.
         "command" command: String;
+        /// How the command runs: `bash` or `strict`; as the recipe sets it unless set.
+        "shell" shell: Shell;
         /// Agent file that gives an agent step its system prompt, as `namespace:category:name`.
         "agent" agent: String;
         /// Task of an agent step.
         "prompt" prompt: String;
+        /// File with the task of an agent step, a path relative to the recipe; its text may have `{{names}}`.
+        "prompt_file" prompt_file: String;
         /// Recipe that a recipe step runs.
         "recipe" recipe: String;
+        /// Question of an ask step: the run waits until a person answers it.
+        "ask" ask: String;
+        /// What the person sees with the question: files as paths, or text with `{{names}}`.
+        "show" show: Vec<Spanned<ShownSyntax>>;
+        /// Answers that the person can choose from; `approve` and `reject` unless set.
+        "choices" choices: Texts;
+        /// Values that the person gives with the answer.
+        "fields" fields: Vec<Spanned<InputSyntax>>;
+        /// What happens to a question when its `timeout` has passed: one of its `choices`, or `fail`; `fail` unless set.
+        "on_timeout" on_timeout: String;
         /// Context values that a recipe step passes to its recipe.
         "context" context: Named<Node>;
         /// The same as `context`.
@@ -157,6 +199,8 @@ shape! {
         "output" output: String;
         /// Expression that must hold for the step to run.
         "condition" condition: String;
+        /// Whether the step runs while all goes well, after a failure, or in both cases; `ok` unless set.
+        "when" when: When;
         /// Read the output as JSON.
         "parse_json" parse_json: bool;
         /// Fail the step if its output holds no JSON.
@@ -169,16 +213,25 @@ shape! {
         "mode" mode: String;
         /// Directory that the step runs in.
         "working_dir" working_dir: String;
-        /// Seconds after which the step is ended.
-        "timeout" timeout: f64;
-        /// Seconds without output, file or processor activity after which an agent is ended.
-        "idle_timeout" idle_timeout: f64;
+        /// Time after which the step is ended, in seconds or with units: `90`, `90s`, `10m`, `1h30m`. For a question, counted
+        /// from the first time that it was put.
+        "timeout" timeout: Seconds;
+        /// Time without output, file or processor activity after which an agent is ended, in seconds or with units.
+        "idle_timeout" idle_timeout: Seconds;
         /// Stage changed files with git after an agent step; `true` unless set.
         "auto_stage" auto_stage: bool;
         /// Model that an agent step uses, or the agent that recovers a recipe step.
         "model" model: String;
-        /// Agent program that an agent step uses, or that recovers a recipe step.
-        "agent_binary" agent_binary: String;
+        /// Agent program that an agent step uses, or that recovers a recipe step. Of a list, the first that is installed; the
+        /// next one if its service refuses: rate limit, login, outage.
+        "agent_binary" agent_binary: ProgramsSyntax;
+        /// What an agent may do: `read-only`, `edit` or `full`; as the recipe says unless set. A program that cannot be limited
+        /// so is refused; `{level: read-only, required: false}` only asks for it.
+        "permissions" permissions: PermissionsSyntax;
+        /// More arguments for the agent program, after those that the runner sets.
+        "agent_args" agent_args: Texts;
+        /// Earlier agent step whose conversation this step continues, with the same program.
+        "continues" continues: String;
         /// Let an agent try to finish the work when the sub-recipe fails.
         "recovery_on_failure" recovery_on_failure: bool;
         /// Continue the recipe if this step fails.
@@ -191,6 +244,18 @@ shape! {
         "when_tags" when_tags: Texts;
         /// Neighbouring steps with the same group name run at the same time.
         "parallel_group" parallel_group: String;
+        /// Run the step once for each item of a list: a list, or a template that leads to one.
+        "for_each" for_each: Node;
+        /// Name of the item inside the step; `item` unless set.
+        "as" item_name: String;
+        /// How many instances of a `for_each` step run at the same time; 1 unless set.
+        "max_parallel" max_parallel: u64;
+        /// Run the other items of `for_each` although one has failed; `false` unless set.
+        "keep_going" keep_going: bool;
+        /// Most items that `for_each` takes; 100 unless set, at most 10000.
+        "max_items" max_items: u64;
+        /// Run the step again until a condition holds.
+        "repeat" repeat: RepeatSyntax;
         /// What to do when an attempt fails.
         "retry" retry: RetrySyntax;
         /// Steps that must have completed.
@@ -207,110 +272,32 @@ shape! {
         "reads" reads: Texts;
         /// Files that the step writes, as patterns.
         "produces" produces: Texts;
+        /// Rules that must hold after the step's work; the step fails if one does not.
+        "ensure" ensure: Vec<Spanned<EnsureSyntax>>;
+        /// How often the step is repeated while a rule of `ensure` is not met; 1 for agent steps and 0 for others unless set.
+        "ensure_retries" ensure_retries: u64;
         /// What exit codes mean: `needs_human` stops the run for a person.
         "exit_codes" exit_codes: Named<ExitMeaning>;
     }
 }
 
 shape! {
-    /// What to do when an attempt fails.
-    RetryFieldsSyntax "`retry` map" {
-        /// Number of attempts, the first one included.
-        "max_attempts" max_attempts: u64;
-        /// Seconds before the second attempt; 1 unless set.
-        "delay" delay: f64;
-        /// Whether the delay stays the same or doubles each time; `fixed` unless set.
-        "backoff" backoff: Backoff;
-        /// Longest delay in seconds.
-        "max_delay" max_delay: f64;
-        /// Which failures are retried; all unless set, but rate limits as the environment variables say.
-        "on" on: Vec<Spanned<RetryOn>>;
-    }
-}
-
-/// `retry: 3`, or the fields one by one.
-#[derive(Clone, Debug)]
-pub enum RetrySyntax {
-    /// Number of attempts, the first one included.
-    Attempts(u64),
-    /// Field by field.
-    Fields(Box<RetryFieldsSyntax>),
-}
-
-impl Decode for RetrySyntax {
-    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<RetrySyntax> {
-        match node.kind {
-            NodeKind::Map(_) => {
-                RetryFieldsSyntax::decode(node, name, diagnostics).map(Box::new).map(RetrySyntax::Fields)
-            }
-            _ => u64::decode(node, name, diagnostics).map(RetrySyntax::Attempts),
-        }
-    }
-
-    fn schema() -> Json {
-        json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, RetryFieldsSyntax::schema()] })
-    }
-}
-
-words! {
-    /// The kind of a step.
-    StepType {
-        /// A shell command.
-        Bash "bash",
-        /// A coding agent.
-        Agent "agent",
-        /// A sub-recipe.
-        Recipe "recipe",
-    }
-}
-
-words! {
-    /// What a context variable must be.
-    Rule {
-        /// Not empty.
-        Nonempty "nonempty",
-        /// A path that exists.
-        Path "path",
-        /// A git work tree.
-        GitRepo "git_repo",
-        /// Anything, also an empty value.
-        Optional "optional",
-    }
-}
-
-words! {
-    /// How the delay between attempts grows.
-    Backoff {
-        /// Not at all.
-        Fixed "fixed",
-        /// It doubles.
-        Exponential "exponential",
-    }
-}
-
-words! {
-    /// A failure that can be tried again.
-    RetryOn {
-        /// The program ended with another exit code than 0, or by a signal.
-        Exit "exit",
-        /// The step's timeout fired.
-        Timeout "timeout",
-        /// The agent's service asked to slow down.
-        RateLimit "rate_limit",
-        /// The output was not the required JSON.
-        Json "json",
-    }
-}
-
-words! {
-    /// What an exit code means.
-    ExitMeaning {
-        /// The step waits for a person.
-        NeedsHuman "needs_human",
-        /// The step failed.
-        Failed "failed",
-        /// The step succeeded.
-        Ok "ok",
+    /// A rule that must hold after the step's work; each rule has exactly one field.
+    EnsureSyntax "`ensure` rule" {
+        /// File patterns; at least one changed file must match one of them.
+        "changed" changed: Texts;
+        /// File patterns; no changed file may match one of them.
+        "unchanged" unchanged: Texts;
+        /// File patterns; every changed file must match one of them.
+        "only_changed" only_changed: Texts;
+        /// Most files that may change.
+        "max_changed_files" max_changed_files: u64;
+        /// File that must exist and not be empty, as a path or a pattern.
+        "file" file: String;
+        /// Shell command that must exit with 0.
+        "command" command: String;
+        /// Expression that must hold; it sees the value of the step.
+        "condition" condition: String;
     }
 }
 
@@ -319,7 +306,8 @@ pub fn schema() -> Json {
     let mut schema = shape_schema::<RecipeSyntax>();
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Recipe");
-    schema["description"] = json!("A workflow of shell commands, coding agents and sub-recipes.");
+    schema["description"] =
+        json!("A workflow of shell commands, coding agents, sub-recipes and questions to people.");
     schema
 }
 
@@ -334,6 +322,10 @@ pub fn reference() -> Vec<(&'static str, &'static [shape::Field])> {
         (OutputSyntax::NAME, OutputSyntax::FIELDS),
         (EnvironmentSyntax::NAME, EnvironmentSyntax::FIELDS),
         (BudgetSyntax::NAME, BudgetSyntax::FIELDS),
+        (RepeatSyntax::NAME, RepeatSyntax::FIELDS),
         (RetryFieldsSyntax::NAME, RetryFieldsSyntax::FIELDS),
+        (PermissionsFieldsSyntax::NAME, PermissionsFieldsSyntax::FIELDS),
+        (EnsureSyntax::NAME, EnsureSyntax::FIELDS),
+        (ShownFieldsSyntax::NAME, ShownFieldsSyntax::FIELDS),
     ]
 }

@@ -5,6 +5,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::foreign;
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean, is_one_slip},
     source::Place,
@@ -95,6 +96,9 @@ pub fn decode_field<T: Decode>(
 /// The field that a misspelt key probably means. If the map also has that field, only a typo of one letter counts:
 /// other keys belong to other tools, such as a `comment` beside a `command`.
 pub fn meant_field<S: Shape>(key: &str, beside: &[Entry]) -> Option<&'static str> {
+    if foreign::is_foreign::<S>(key) {
+        return None;
+    }
     let meant = did_you_mean(key, S::FIELDS.iter().map(|field| field.name))?;
     let is_there = beside.iter().any(|entry| entry.key.text == meant && !entry.value.is_null());
     (!is_there || is_one_slip(key, meant)).then_some(meant)
@@ -102,6 +106,9 @@ pub fn meant_field<S: Shape>(key: &str, beside: &[Entry]) -> Option<&'static str
 
 /// Reports a field that the shape does not have, with its map.
 pub fn unknown_field<S: Shape>(key: &str, place: Place, beside: &[Entry]) -> Diagnostic {
+    if let Some(problem) = foreign::reported::<S>(key, place) {
+        return problem;
+    }
     let message = format!("unknown field `{key}` in {} {}", article(S::NAME), S::NAME);
     match meant_field::<S>(key, beside) {
         Some(meant) => Diagnostic::new(Code::FieldTypo, place, format!("{message}: did you mean `{meant}`?"))
@@ -113,9 +120,14 @@ pub fn unknown_field<S: Shape>(key: &str, place: Place, beside: &[Entry]) -> Dia
     }
 }
 
+/// The field that a word of other tools stands for.
+pub fn foreign_field<S: Shape>(key: &str) -> Option<&'static str> {
+    foreign::stands_for::<S>(key)
+}
+
 /// The fields of a shape, if they are few; else where to find them.
 fn known_fields<S: Shape>() -> String {
-    const FEW: usize = 5;
+    const FEW: usize = 8;
     if S::FIELDS.len() > FEW {
         return "`recipe-runner-rs schema` shows every field".to_owned();
     }
@@ -205,6 +217,7 @@ macro_rules! shape {
                             let place = entry.key.place;
                             let problem = $crate::syntax::shape::unknown_field::<$name>(other, place, entries);
                             diagnostics.push(problem);
+                            shape.unread.extend($crate::syntax::shape::foreign_field::<$name>(other));
                             misspelt.push(entry);
                         }
                     }

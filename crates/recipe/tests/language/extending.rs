@@ -24,7 +24,7 @@ fn a_child_without_steps_inherits_everything() {
         (unit.limits.max_depth, unit.budget.usd, unit.steps[0].timeout),
         (Some(3), Some(1.0), Some(9.0))
     );
-    assert_eq!((unit.secrets.len(), unit.required_env.len(), unit.rules.len()), (1, 1, 1));
+    assert_eq!((unit.secrets.len(), unit.env.required.len(), unit.rules.len()), (1, 1, 1));
     assert!(unit.output.is_some() && unit.hooks.pre_step.is_some() && unit.hooks.post_step.is_some());
     assert_eq!(unit.steps.len(), 2);
 }

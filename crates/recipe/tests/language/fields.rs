@@ -26,7 +26,7 @@ fn every_recipe_field_is_accepted() {
         "hooks: {on_error: \"echo {{step_status}} {{step_error}}\"}",
         "context_validation: {a: nonempty, b: path, c: git_repo, d: optional}",
         "inputs: [{name: a}]",
-        "inputs: [{name: a, description: b, required: true, default: 1, type: string}]",
+        "inputs: [{name: a, description: b, required: true, default: 1, type: text}]",
         "output: {format: json, template: \"{{s}}\"}",
         "output: {format: html, template: \"{{s}}\"}",
         "output: {format: text}",
@@ -78,7 +78,9 @@ fn every_step_field_is_accepted() {
         "prompt: Summarise",
         "type: agent\nprompt: Summarise",
         "prompt: x\nmodel: haiku\nauto_stage: false\nagent_binary: codex",
-        "prompt: x\nidle_timeout: 60\njson_retries: 2\nparse_json: true\nmode: plan",
+        "prompt: x\npermissions: read-only\nagent_args: [--a, b]\nagent_binary: [codex, claude]",
+        "prompt: x\npermissions: {level: edit, required: false}",
+        "prompt: x\nidle_timeout: 60\njson_retries: 2\nparse_json: true\nmode: auto",
         "prompt: \"in {{working_directory}}, {{NONINTERACTIVE}}\"",
     ] {
         expect(&with_step(fields), &[]);
@@ -214,7 +216,7 @@ fn other_spellings_of_long_names_are_slips_too() {
 
 #[test]
 fn foreign_fields_only_warn() {
-    for field in ["x-team: ops", "owner: me", "priority: 1", "labels: [a]", "matrix: {a: 1}", "if: always()"]
+    for field in ["x-team: ops", "owner: me", "priority: 1", "labels: [a]", "skill: x", "parameters: {a: 1}"]
     {
         expect(&with_field(field), &["warning unknown-field 5:1"]);
         expect(&with_step(&format!("command: x\n{field}")), &["warning unknown-field 5:5"]);

@@ -98,8 +98,15 @@ fn members_of_a_map_that_nothing_replaces_must_exist() {
         ("{{list[0]}} {{list.user}} {{text.user}} {{db[0]}}'}", "", None),
         // a step replaces the map, before or after
         ("{{db.user}}'}\n  - {id: t, command: x, output: db}", "", None),
-        // a key that may be missing is a pattern of conditions, a slip is not
-        ("', condition: db.user}", "", None),
+        (
+            "', condition: db.user}",
+            "",
+            Some((
+                "`db.user`: `db` has no `user`",
+                "has no value",
+                "it has `host`, `ports`; use one of these, or declare `user` there",
+            )),
+        ),
         (
             "', condition: db.hsot}",
             "",
@@ -223,7 +230,7 @@ fn undefined_names_below_a_recipe_step_are_reported() {
 }
 
 #[test]
-fn a_condition_may_read_missing_names() {
+fn d2_a_condition_that_reads_missing_names_is_reported() {
     let told = |used: &str| {
         let main = format!(
             "name: main\nsteps:\n  - {{id: s, recipe: child}}\n  - {{id: z, command: x, condition: {used}}}\n"
@@ -231,5 +238,5 @@ fn a_condition_may_read_missing_names() {
         let child = "name: child\nsteps: [{id: version, command: echo 1}]\n";
         check_files(&[("main.yaml", &main), ("child.yaml", child)], &[]).diagnostics.len()
     };
-    assert_eq!((told("s.version"), told("s.other"), told("s.versoin")), (0, 0, 1));
+    assert_eq!((told("s.version"), told("s.other"), told("s.versoin")), (0, 1, 1));
 }

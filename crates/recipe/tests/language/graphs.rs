@@ -86,3 +86,62 @@ fn a_recipe_step_reads_the_names_of_its_sub_recipes() {
     let inputs = recipe::graph::inputs(&plan, step, std::iter::empty());
     assert_eq!(inputs.into_iter().collect::<Vec<_>>(), ["m", "v"]);
 }
+
+/// The edges of the graph `main` with the sub-recipe `child`.
+fn graph_edges(steps: &str, child: &str) -> Vec<String> {
+    let main = format!("name: main\nschedule: graph\nsteps:\n{steps}");
+    let files = [("main.yaml", main.as_str()), ("child.yaml", child)];
+    let Some(plan) = check_files(&files, &[]).plan else { return vec!["invalid".to_owned()] };
+    shown(plan.root(), edges_in(&plan, plan.root()))
+}
+
+#[test]
+fn a_sub_recipe_needs_only_what_it_reads_from_outside() {
+    let child = |steps: &str| format!("name: child\nsteps:\n{steps}");
+    let two = "  - {id: n, recipe: child}\n  - {id: p, command: x}\n";
+    for (inside, expected) in [
+        ("  - {id: k, command: \"{{p}}\"}\n", vec!["p>n value:p"]),
+        ("  - {id: q, command: x, output: p}\n  - {id: k, command: \"{{p}}\"}\n", vec![]),
+        // read before it is written
+        ("  - {id: k, command: \"{{p}}\"}\n  - {id: q, command: x, output: p}\n", vec!["p>n value:p"]),
+        (
+            "  - {id: q, command: x, output: p, parallel_group: g}\n  - {id: k, command: \"{{p}}\", parallel_group: g}\n",
+            vec!["p>n value:p"],
+        ),
+    ] {
+        assert_eq!(graph_edges(two, &child(inside)), expected, "{inside}");
+    }
+    let given = "  - {id: n, recipe: child, context: {p: 1}}\n  - {id: p, command: x}\n";
+    assert!(graph_edges(given, &child("  - {id: k, command: \"{{p}}\"}\n")).is_empty());
+    let looped = "  - {id: n, recipe: child, for_each: [1], as: p}\n  - {id: p, command: x}\n";
+    assert!(graph_edges(looped, &child("  - {id: k, command: \"{{p}}\"}\n")).is_empty());
+    // the same recipe twice: neither needs the values of the other
+    let twice = "  - {id: n, recipe: child}\n  - {id: m, recipe: child}\n";
+    let inside = "  - {id: a, command: x}\n  - {id: b, command: \"{{a}}\"}\n";
+    assert!(graph_edges(twice, &child(inside)).is_empty());
+}
+
+#[test]
+fn words_of_a_command_are_not_needs() {
+    for (command, is_need) in [
+        ("echo RUNNING TEST", false),
+        ("echo $TEST", true),
+        ("echo ${TEST:-x}", true),
+        ("echo ${#TEST}", true),
+        ("python -c 'import os; os.environ[\\\"RECIPE_VAR_test\\\"]'", true),
+        ("echo $TESTS MY$RECIPE_VAR_test_x", false),
+    ] {
+        let steps = format!("  - {{id: say, command: \"{command}\"}}\n  - {{id: test, command: x}}\n");
+        let found = graph_edges(&steps, "name: child\nsteps: [{id: a, command: x}]\n");
+        assert_eq!(!found.is_empty(), is_need, "{command}: {found:?}");
+    }
+}
+
+#[test]
+fn every_circle_is_reported() {
+    let steps = "  - {id: a, command: \"{{b}}\"}\n  - {id: b, command: \"{{a}}\"}\n  - {id: c, command: \"{{d}}\"}\n  - {id: d, command: \"{{c}} {{a}}\"}\n";
+    let found = check_files(&[("main.yaml", &format!("name: main\nschedule: graph\nsteps:\n{steps}"))], &[]);
+    let is_circle =
+        |problem: &&recipe::diagnostic::Diagnostic| problem.code == recipe::diagnostic::Code::CircularNeeds;
+    assert_eq!(found.diagnostics.iter().filter(is_circle).count(), 2, "{:?}", found.diagnostics);
+}

@@ -4,16 +4,20 @@
 
 mod codes;
 mod docs;
+mod ensuring;
 mod extending;
 mod fields;
 mod flow;
+mod foreign;
 mod graphs;
 mod hostile;
+mod inputs;
 mod messages;
 mod nesting;
 mod plans;
 mod random;
 mod shelf;
+mod shells;
 mod steps;
 mod together;
 mod typed;

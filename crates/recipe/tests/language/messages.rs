@@ -15,22 +15,19 @@ fn check(yaml: &str, message: &str, label: &str, help: &str) {
 }
 
 #[test]
-fn durations_are_shown_in_seconds() {
-    for (text, seconds) in [
-        ("500ms", "0.5"),
-        ("30 s", "30"),
-        ("2 seconds", "2"),
-        ("1min", "60"),
-        ("2h", "7200"),
-        ("1.5d", "129600"),
+fn d5_a_time_that_cannot_be_read_says_how_to_write_it() {
+    for (text, help) in [
+        ("1h30", "the last number of `1h30` has no unit: write `1h30m` or `1h30s`"),
+        ("2 seconds", "`seconds` is not a unit of time: use `ms`, `s`, `m`, `h` or `d`, as in `1h30m`"),
+        (
+            "soon",
+            "`soon` is not a time: write seconds such as `90`, or units such as `90s`, `10m` and `1h30m`",
+        ),
     ] {
-        let help = format!("write the seconds as a plain number: `{seconds}`");
-        check(
-            &with_step(&format!("command: x\ntimeout: {text}")),
-            "`timeout` takes a number, but this is text",
-            "not a number",
-            &help,
-        );
+        for field in ["timeout", "idle_timeout"] {
+            let step = with_step(&format!("prompt: x\n{field}: {text}"));
+            check(&step, &format!("`{text}` is not a time for `{field}`"), "not a time", help);
+        }
     }
 }
 
@@ -71,28 +68,16 @@ fn values_of_another_kind() {
             "put quotes around text that starts with `[`",
         ),
         (
-            "timeout: 5m",
-            "`timeout` takes a number, but this is text",
-            "not a number",
-            "write the seconds as a plain number: `300`",
-        ),
-        (
-            "timeout: 1.5 h",
-            "`timeout` takes a number, but this is text",
-            "not a number",
-            "write the seconds as a plain number: `5400`",
-        ),
-        (
             "timeout: '5'",
-            "`timeout` takes a number, but this is text",
-            "not a number",
+            "`timeout` takes a time, but this is text",
+            "not a time",
             "write a plain number without quotes",
         ),
         (
             "timeout: [5]",
-            "`timeout` takes a number, but this is a list",
-            "not a number",
-            "write a plain number",
+            "`timeout` takes a time, but this is a list",
+            "not a time",
+            "write `timeout: 90`, or a time with units such as `10m`",
         ),
         (
             "output: {a: b}",
@@ -106,12 +91,12 @@ fn values_of_another_kind() {
             "not `true` or `false`",
             "write `true` or `false` after `parse_json:`",
         ),
-        ("type: ''", "`type` is empty", "unknown word", "use one of `bash`, `agent`, `recipe`"),
+        ("type: ''", "`type` is empty", "unknown word", "use one of `bash`, `agent`, `recipe`, `ask`"),
         (
             "type: bsh",
             "`bsh` is not a valid `type`",
             "did you mean `bash`?",
-            "use one of `bash`, `agent`, `recipe`",
+            "use one of `bash`, `agent`, `recipe`, `ask`",
         ),
     ] {
         check(&with_step(&format!("command: x\n{fields}")), message, label, help);
@@ -134,9 +119,9 @@ fn ids_that_cannot_be_names() {
 fn fields_that_do_not_exist() {
     for (fields, message, help) in [
         (
-            "env: {A: b}",
+            "env: {required: [], A: b}",
             "unknown field `A` in an `env` map",
-            "remove it, or check the spelling: the fields are `required`, `files`",
+            "remove it, or check the spelling: the fields are `required`, `files`, `set`",
         ),
         (
             "recursion: {colour: 1}",
@@ -146,7 +131,7 @@ fn fields_that_do_not_exist() {
         (
             "inputs: [{name: a, colour: 1}]",
             "unknown field `colour` in an `inputs` entry",
-            "remove it, or check the spelling: the fields are `name`, `description`, `required`, `default`, `type`",
+            "remove it, or check the spelling: the fields are `name`, `description`, `required`, `default`, `type`, `choices`, `pattern`",
         ),
         (
             "owner: me",
@@ -266,7 +251,7 @@ fn texts_in_conditions_are_not_templates() {
         ("x[y].startswith('{{a}} {{b}}')", "a"),
     ] {
         check(
-            &with_step(&format!("command: x\ncondition: \"{condition}\"")),
+            &(with_step(&format!("command: x\ncondition: \"{condition}\"")) + "context: {x: 1, y: 2}\n"),
             &format!("`{{{{{name}}}}}` is not filled in: text in a condition is not rendered"),
             "compared literally",
             &format!("write the name alone, without quotes and braces: `{name}`"),
@@ -274,7 +259,7 @@ fn texts_in_conditions_are_not_templates() {
     }
     for condition in ["'{{' in x", "'{{a' in x", "'{a}' == x", "x['{{a}}'] == 'b'", "'{{.Names}}' in x"] {
         let yaml = with_step(&format!("command: x\ncondition: \"{condition}\""));
-        assert_eq!(check_files(&[("r.yaml", &yaml)], &[]).diagnostics, [], "{condition}");
+        assert_eq!(check_files(&[("r.yaml", &yaml)], &["x"]).diagnostics, [], "{condition}");
     }
 }
 

@@ -127,8 +127,10 @@ fn limits_that_cannot_be_kept_warn() {
     let steps = |n: usize| (0..n).map(|at| format!("  - {{id: s{at}, command: x}}\n")).collect::<String>();
     let limited = |limit: &str, steps: &str| format!("name: r\nrecursion: {limit}\nsteps:\n{steps}");
     let nested = "  - {id: a, recipe: child}\n  - {id: b, command: x}\n";
-    let child =
-        ("child.yaml", "name: child\nsteps: [{id: c, command: x}, {id: d, command: x, condition: q}]\n");
+    let child = (
+        "child.yaml",
+        "name: child\nsteps: [{id: c, command: x}, {id: d, command: x, condition: '1 == 1'}]\n",
+    );
     for (yaml, expected) in [
         (limited("{max_total_steps: 2}", &steps(3)), vec!["warning limit-exceeded 4:10"]),
         (limited("{max_total_steps: 3}", &steps(3)), vec![]),
@@ -194,7 +196,7 @@ fn limits_are_shown_as_numbers() {
 
 #[test]
 fn steps_that_may_not_run_are_not_counted() {
-    for fields in ["condition: x", "when_tags: [a]", "depends_on: [s]"] {
+    for fields in ["condition: '1 == 1'", "when_tags: [a]", "depends_on: [s]"] {
         let yaml = format!(
             "name: r\nrecursion: {{max_total_steps: 1, max_depth: 0}}\nsteps: [{{id: s, command: x}}, {{id: t, command: x, {fields}}}, {{id: u, recipe: r, {fields}}}]\n"
         );

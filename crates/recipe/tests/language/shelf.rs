@@ -71,6 +71,7 @@ fn line(checked: &Checked, diagnostic: &Diagnostic) -> String {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
+        Severity::Note => "note",
     };
     let place = diagnostic.place.map_or_else(String::new, |place| {
         let at = checked.sources.line_column(place);

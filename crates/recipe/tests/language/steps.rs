@@ -35,7 +35,7 @@ fn a_step_must_have_something_to_do() {
         "type: bash",
         "type: agent",
         "type: recipe",
-        "condition: a\nname: Title",
+        "condition: '1 == 1'\nname: Title",
     ] {
         expect(&with_step(fields), &["error nothing-to-do 3:9"]);
     }
@@ -147,6 +147,11 @@ fn ids_are_unique_names() {
         ("  - {id: 1, command: x}\n  - {id: \"1\", command: x}\n", vec!["error duplicate-id 4:10"]),
         ("  - {id: a/b, command: x}\n", vec!["error bad-id 3:10"]),
         ("  - {id: .., command: x}\n", vec!["error bad-id 3:10"]),
+        ("  - {id: a b, command: x}\n", vec!["error bad-id 3:10"]),
+        ("  - {id: a!, command: x, output: o}\n", vec!["error bad-id 3:10"]),
+        ("  - {id: 'a:b', command: x}\n", vec!["error bad-id 3:10"]),
+        ("  - {id: 'a[0]', command: x}\n", vec!["error bad-id 3:10"]),
+        ("  - {id: -a, command: x}\n", vec!["error bad-id 3:10"]),
         ("  - {id: \"a\\tb\", command: x}\n", vec!["error bad-id 3:10"]),
         ("  - {id: step-01.a_b, command: x}\n", vec![]),
         (&format!("  - {{id: {}, command: x}}\n", "i".repeat(200)), vec![]),
@@ -220,11 +225,15 @@ fn conditions_are_read_before_anything_runs() {
 }
 
 #[test]
-fn names_with_hyphens_may_be_missing() {
+fn d2_names_with_hyphens_are_names() {
     for condition in ["a-result == 'ok'", "not skip-it", "step-1 == 'x'"] {
         let yaml = with_step(&format!("command: x\ncondition: \"{condition}\""));
         let all = crate::shelf::told(&check_files(&[("r.yaml", &yaml)], &["a", "b"]));
-        assert!(all.is_empty(), "{condition}: {all:?}");
+        assert!(
+            all.len() == 1 && all[0].starts_with("warning undefined-variable 5:"),
+            "{condition}: {all:?}"
+        );
+        expect_files(&[("r.yaml", &yaml)], &["a-result", "skip-it", "step-1"], &[]);
     }
 }
 
@@ -266,5 +275,15 @@ fn every_message_has_a_place_and_no_shouting() {
         assert!(diagnostic.place.is_some());
         assert!(!diagnostic.message.starts_with(char::is_uppercase), "{}", diagnostic.message);
         assert!(!diagnostic.message.ends_with('.'), "{}", diagnostic.message);
+    }
+}
+
+#[test]
+fn d7_a_mode_that_looks_like_a_permission_is_an_error() {
+    for mode in ["plan", "Plan", "PLAN", "read-only", "readonly", "ReadOnly", "read_only", "READ-ONLY"] {
+        expect(&with_step(&format!("prompt: x\nmode: {mode}")), &["error unknown-word 5:11"]);
+    }
+    for mode in ["auto", "planning", "interactive"] {
+        expect(&with_step(&format!("prompt: x\nmode: {mode}")), &[]);
     }
 }

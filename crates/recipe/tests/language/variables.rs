@@ -8,7 +8,7 @@ fn these_define_a_variable() {
         "name: r\ncontext: {v: 1}\nsteps: [{id: s, command: \"{{v}}\"}]\n",
         "name: r\ncontext: {v: {a: [1]}}\nsteps: [{id: s, command: \"{{v.a[0]}} {{ v.a.length }}\"}]\n",
         "name: r\ncontext: {a.b: {c: [1]}}\nsteps: [{id: s, command: \"{{a.b.c}} {{a.b.c[0]}} {{a.b.length}}\"}]\n",
-        "name: r\nsteps: [{id: v1.2, command: x}, {id: b, command: \"{{v1.2.z[0]}} {{v1.2.x.y}}\", condition: v1.2.z}]\n",
+        "name: r\nsteps: [{id: v1.2, command: x, parse_json: true}, {id: b, command: \"{{v1.2.z[0]}} {{v1.2.x.y}}\", condition: v1.2.z}]\n",
         "name: r\ninputs: [{name: v}]\nsteps: [{id: s, command: \"{{v}}\"}]\n",
         "name: r\ncontext_validation: {v: nonempty}\nsteps: [{id: s, command: \"{{v}}\"}]\n",
         "name: r\nsteps: [{id: a, command: x, output: v}, {id: b, command: \"{{v}}\"}]\n",
@@ -90,10 +90,10 @@ fn the_place_is_inside_the_text() {
         ("command: \"echo {{nope}}\"", "4:20"),
         ("command: 'echo ''a'' {{nope}}'", "4:26"),
         ("command: \"\\u00e9\\t\\\"{{nope}}\\\"\"", "4:25"),
-        ("command: |\n  echo a\n  echo {{nope}}\n  echo b", "6:12"),
+        ("command: |\n  echo a &&\n  echo {{nope}} &&\n  echo b", "6:12"),
         ("command: |-\n\n    deep {{nope}}", "6:14"),
         ("command: >\n  one\n  two {{nope}}\n  three", "6:11"),
-        ("command: >-\n  one\n\n  two\n    more {{nope}}", "8:14"),
+        ("prompt: >-\n  one\n\n  two\n    more {{nope}}", "8:14"),
         ("prompt: ü {{nope}}", "4:15"),
         ("command: one\n  two {{nope}}", "5:11"),
     ] {
@@ -137,9 +137,28 @@ fn braces_that_are_not_templates_stay() {
 }
 
 #[test]
-fn conditions_may_read_optional_names_but_typos_are_reported() {
-    expect(&with_step("command: x\ncondition: maybe_given == 'yes'"), &[]);
-    expect(&with_step("command: x\ncondition: x == none or y == null"), &[]);
+fn d2_undefined_names_in_conditions_are_reported() {
+    for (condition, column) in [
+        ("maybe_given == 'yes'", 16),
+        ("github.ref == 'main'", 16),
+        ("not totally_unknown", 20),
+        ("1 in [nowhere, 2]", 22),
+        ("len(nowhere) > 1", 20),
+        ("nowhere.strip() == 'a'", 16),
+    ] {
+        let expected = format!("warning undefined-variable 5:{column}");
+        expect(&with_step(&format!("command: x\ncondition: {condition}")), &[&expected]);
+        let given = condition.contains("github").then_some("github");
+        let given =
+            given.unwrap_or(if condition.contains("nowhere") { "nowhere" } else { "totally_unknown" });
+        let given = if condition.contains("maybe") { "maybe_given" } else { given };
+        let step = with_step(&format!("command: x\ncondition: {condition}"));
+        expect_files(&[("r.yaml", &step)], &[given], &[]);
+    }
+    let declared = with_step("command: x\ncondition: x == none or y == null") + "context: {x: 1, y: ''}\n";
+    expect(&declared, &[]);
+    let map = with_step("command: x\ncondition: a.c == 1") + "context: {a: {b: 1}}\n";
+    expect(&map, &["warning undefined-variable 5:16"]);
     for word in ["none", "None"] {
         let step = with_step(&format!("command: x\ncondition: done == {word}"));
         expect(&(step + "context: {done: 1, one: 2, None2: 3}\n"), &[]);
@@ -152,6 +171,36 @@ fn conditions_may_read_optional_names_but_typos_are_reported() {
         "name: r\nsteps:\n  - {id: a, command: x, condition: later}\n  - {id: later, command: x}\n",
         &["warning undefined-variable 3:36"],
     );
+}
+
+#[test]
+fn d2_a_path_into_plain_text_says_how_to_get_structure() {
+    let steps = |first: &str, second: &str| {
+        format!("name: r\nsteps:\n  - {{id: a, command: x{first}}}\n  - {{id: b, {second}}}\n")
+    };
+    let reads = [
+        ("command: 'echo {{a.b}}'", "4:28"),
+        ("command: 'echo {{a[0]}}'", "4:28"),
+        ("prompt: '{{a.b.c}}'", "4:22"),
+        ("command: y, condition: a.b == 1", "4:36"),
+        ("command: y, condition: 'a[0] == 1'", "4:37"),
+    ];
+    for (reads, place) in reads {
+        expect(&steps("", reads), &[&format!("warning undefined-variable {place}")]);
+        expect(&steps(", parse_json: true", reads), &[]);
+        expect(&steps(", json_schema: {type: object}", reads), &[]);
+        expect_files(&[("r.yaml", &steps("", reads))], &["a"], &[]);
+    }
+    for reads in
+        ["command: 'echo {{a}} {{a.length}}'", "command: y, condition: len(a) > 1 and a.strip() == ''"]
+    {
+        expect(&steps("", reads), &[]);
+    }
+    expect(&steps(", for_each: [1]", "command: 'echo {{a[0]}} {{a[0].length}}'"), &[]);
+    expect(&steps(", for_each: [1]", "command: 'echo {{a[0].b}}'"), &["warning undefined-variable 4:28"]);
+    let checked = check_files(&[("r.yaml", &steps("", "command: 'echo {{a.b}}'"))], &[]);
+    let help = checked.diagnostics[0].help.as_deref().unwrap_or_default();
+    assert!(help.contains("`parse_json: true` to step `a`"), "{help}");
 }
 
 #[test]

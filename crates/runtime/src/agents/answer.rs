@@ -10,7 +10,6 @@ use crate::store::values::Captured;
 /// An answer of an agent, shortened if it is too long for a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentText {
-    /// The text.
     pub text: String,
     /// Bytes that were cut out of its middle.
     pub cut: Option<u64>,

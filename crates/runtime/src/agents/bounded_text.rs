@@ -89,7 +89,6 @@ enum JsonPlace {
     /// Between texts.
     #[default]
     Outside,
-    /// In a text.
     Text,
     /// In a text, after a backslash.
     Escape,

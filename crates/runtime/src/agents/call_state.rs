@@ -126,18 +126,14 @@ pub(super) fn add(sum: &mut Option<u64>, more: Option<u64>) {
     }
 }
 
-pub(super) fn tool(name: &str, input: Option<&Value>) -> AgentEvent {
-    AgentEvent::Tool { name: preview(name), detail: input.map(detail).unwrap_or_default() }
-}
-
 pub(super) fn say(words: &str, out: &mut Vec<AgentEvent>) {
     if !words.trim().is_empty() {
-        out.push(AgentEvent::Text { text: preview(words) });
+        out.push(AgentEvent::Text { text: words.to_owned() });
     }
 }
 
 /// The target of a tool: the first of the usual fields that exists.
-fn detail(input: &Value) -> String {
+pub(super) fn detail(input: &Value) -> String {
     let knowledge = Knowledge::built_in();
     let names = &knowledge.phrases().tool_targets;
     names.iter().find_map(|name| input.get(name)?.as_str()).map(preview).unwrap_or_default()

@@ -34,15 +34,11 @@ pub enum ConfigurationError {
     Yaml {
         /// The line, from 1.
         line: usize,
-        /// The reason.
         message: String,
     },
     /// The description of a program is invalid.
     #[error(transparent)]
     Program(#[from] CustomError),
-    /// What it adds to the built-in knowledge is invalid.
-    #[error("`knowledge`: {0}")]
-    Knowledge(#[from] KnowledgeError),
 }
 
 impl Configuration {
@@ -68,7 +64,10 @@ impl Configuration {
             program.check()?;
             locate(program, dir);
         }
-        configuration.knowledge.check()?;
+        configuration.knowledge.check().map_err(|error| {
+            let KnowledgeError::Phrase { number, .. } = &error;
+            at(phrase_place(&root, *number), format!("`knowledge`: {error}"))
+        })?;
         Ok(configuration)
     }
 }
@@ -103,6 +102,13 @@ fn understand(root: &Node) -> Result<Configuration, WrongPlace> {
         Some(entry) => knowledge(entry)?,
     };
     Ok(Configuration { agent, agents, knowledge })
+}
+
+/// The place of a phrase, by its number from 1.
+fn phrase_place(root: &Node, number: usize) -> Option<Place> {
+    let phrases = written(&written(root, "knowledge")?.value, "phrases")?;
+    let NodeKind::List(list) = &phrases.value.kind else { return None };
+    list.get(number - 1).map(|node| node.place)
 }
 
 /// A field that has a value.
@@ -232,7 +238,7 @@ mod tests {
             ),
             (
                 "knowledge:\n  phrases: [{class: environment.disk}]\n",
-                "`knowledge`: phrase 1 of `phrases`: a phrase needs words in `any`",
+                "line 2: `knowledge`: phrase 1 of `phrases`: a phrase needs words in `any`",
             ),
             ("- a\n", "line 1: a configuration is a map of fields, but this is a list"),
             ("text\n", "line 1: a configuration is a map of fields, but this is text"),

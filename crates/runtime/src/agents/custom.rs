@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use recipe::syntax::PermissionLevel;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::call_state::{CallState, shorten};
 use super::events::{self, EventRule};
 use super::path::{as_text, at};
+use super::permissions::PermissionSettings;
 use super::{
     ARGUMENT_LIMIT, AgentEvent, AgentFailure, Invocation, Request, Tools, User, argument_prompt,
     joined_prompt, limits,
@@ -31,7 +33,6 @@ pub struct CustomProgram {
     /// The command; the name if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The arguments.
     #[serde(default)]
     pub args: Vec<String>,
     /// How it gets the prompt.
@@ -59,6 +60,15 @@ pub struct CustomProgram {
     /// Added when a session is continued, with `{session}`.
     #[serde(default)]
     pub session_args: Vec<String>,
+    /// How it is limited to a level of permissions.
+    #[serde(default)]
+    pub permissions: PermissionSettings,
+    /// Options that contradict its own arguments, besides these themselves.
+    #[serde(default)]
+    pub contradicts: Vec<String>,
+    /// Words in a failed call that mean that the session to continue does not exist.
+    #[serde(default)]
+    pub session_gone: Vec<String>,
     /// Words in a failed call that mean a rate limit.
     #[serde(default)]
     pub rate_limit: Vec<String>,
@@ -140,20 +150,28 @@ impl CustomProgram {
                 call.arg(fill(arg, &values));
             });
         }
+        for arg in &request.more_args {
+            call.arg(arg);
+        }
+        let limits = self.permissions.of(request.permissions);
+        let limiting = limits.iter().flat_map(|limits| &limits.env);
+        call.limiting_env = limiting.map(|(name, value)| (name.clone(), value.clone())).collect();
         let root = self.root_env.iter().filter(|_| request.user == User::Root);
         call.env = self.env.iter().chain(root).map(|(name, value)| (name.clone(), value.clone())).collect();
         call
     }
 
     /// The optional arguments, each group with its placeholder; empty where it is not wanted.
-    fn groups<'a>(&'a self, request: &Request, values: &Values) -> [(&'static str, &'a [String]); 5] {
+    fn groups<'a>(&'a self, request: &Request, values: &Values) -> [(&'static str, &'a [String]); 6] {
         let wanted = |args: &'a [String], is: bool| if is { args } else { &[] };
         let system_prompt = match values.system_prompt_file.is_some() {
             true => self.system_prompt_file_args.as_slice(),
             false => wanted(&self.system_prompt_args, !values.system_prompt.is_empty()),
         };
+        let is_full = request.permissions == PermissionLevel::Full;
         let groups = [
-            wanted(&self.all_tools_args, request.tools == Tools::All),
+            wanted(&self.all_tools_args, request.tools == Tools::All && is_full),
+            self.permissions.of(request.permissions).map_or(&[], |limits| limits.args.as_slice()),
             system_prompt,
             &self.dir_args,
             wanted(&self.model_args, request.model.is_some()),
@@ -206,8 +224,14 @@ impl CustomProgram {
 /// The place of all optional arguments that have no place of their own.
 const OPTIONS: &str = "{options}";
 /// The places of the groups of optional arguments, in the order in which they are added.
-const GROUPS: [&str; 5] =
-    ["{all_tools_args}", "{system_prompt_args}", "{dir_args}", "{model_args}", "{session_args}"];
+const GROUPS: [&str; 6] = [
+    "{all_tools_args}",
+    "{permission_args}",
+    "{system_prompt_args}",
+    "{dir_args}",
+    "{model_args}",
+    "{session_args}",
+];
 
 struct Values {
     prompt: String,

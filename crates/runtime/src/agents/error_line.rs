@@ -15,7 +15,7 @@ pub(super) fn last_error(text: &str) -> Option<AgentFailure> {
 }
 
 /// The meaning of a line, if it is a known error.
-pub(super) fn error(line: &str) -> Option<AgentFailure> {
+fn error(line: &str) -> Option<AgentFailure> {
     let knowledge = Knowledge::built_in();
     let phrases = knowledge.phrases();
     let shapes = &phrases.agent_errors;

@@ -6,8 +6,9 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::call_state::{CallState, preview, say, tool};
+use super::call_state::{CallState, preview, say};
 use super::path::{all, as_text, at, fits, total, words};
+use super::tools::{ResultRule, ToolRule};
 use super::{AgentEvent, AgentFailure};
 
 /// What an event means. Paths look like `message.text`, `items.0`, or `items.*.name` for all of them.
@@ -25,7 +26,6 @@ pub struct EventRule {
     pub unless: BTreeMap<String, String>,
     /// The id of the session.
     pub session: Option<String>,
-    /// The model.
     pub model: Option<String>,
     /// A map whose first name is the model, if it is not known yet.
     pub model_names: Option<String>,
@@ -37,6 +37,8 @@ pub struct EventRule {
     pub text: Option<TextRule>,
     /// The use of a tool.
     pub tool: Option<ToolRule>,
+    /// The end of a use of a tool.
+    pub result: Option<ResultRule>,
     /// Usage of the whole call.
     pub sets: BTreeMap<UsageField, String>,
     /// Usage that is added up; `<one>` is 1.
@@ -75,32 +77,17 @@ enum TextWay {
     Whole,
     /// The next part of the answer.
     Part,
+    /// The next part of the answer, which may end inside a word.
+    Delta,
     /// No answer, but shown.
     Shown,
-}
-
-/// The use of a tool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ToolRule {
-    /// Where its name is.
-    name: Option<String>,
-    /// Its name otherwise.
-    #[serde(rename = "default")]
-    otherwise: Option<String>,
-    /// Where its input is.
-    input: Option<String>,
-    /// Where the names of its targets are.
-    targets: Option<String>,
 }
 
 /// A number of the usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UsageField {
-    /// Input tokens.
     InputTokens,
-    /// Output tokens.
     OutputTokens,
     /// Input tokens read from a cache.
     CacheReadTokens,
@@ -118,7 +105,6 @@ pub enum UsageField {
 pub enum StepEdge {
     /// It begins: the call is not finished.
     Begins,
-    /// It ends.
     Ends,
 }
 
@@ -238,6 +224,9 @@ impl EventRule {
         if let Some(rule) = &self.tool {
             out.push(rule.event(event));
         }
+        if let Some(rule) = &self.result {
+            out.push(rule.event(event));
+        }
         if let Some(each) = &self.each {
             let items = at(event, &each.at).and_then(Value::as_array);
             for item in items.into_iter().flatten() {
@@ -305,24 +294,13 @@ impl TextRule {
         let text = words(event, &self.at).unwrap_or_default();
         match self.way {
             TextWay::Whole if !text.is_empty() => draft.answer.set(&text),
-            TextWay::Part if !draft.done => draft.say_more(&text),
+            TextWay::Part | TextWay::Delta if !draft.done => draft.say_more(&text),
             _ => {}
         }
         draft.is_settled = self.settles && !draft.in_step;
-        say(&text, out);
-    }
-}
-
-impl ToolRule {
-    fn event(&self, event: &Value) -> AgentEvent {
-        let name = self.name.as_ref().and_then(|path| words(event, path));
-        let name = name.as_deref().or(self.otherwise.as_deref()).unwrap_or("tool");
-        match &self.targets {
-            Some(path) => {
-                let targets: Vec<&str> = all(event, path).into_iter().filter_map(Value::as_str).collect();
-                AgentEvent::Tool { name: preview(name), detail: preview(&targets.join(", ")) }
-            }
-            None => tool(name, self.input.as_ref().and_then(|path| at(event, path))),
+        match self.way {
+            TextWay::Delta if !text.is_empty() => out.push(AgentEvent::Piece { text: text.into_owned() }),
+            _ => say(&text, out),
         }
     }
 }

@@ -9,7 +9,12 @@ use recipe::{
 };
 use serde::{Deserialize, Deserializer, de::Error, forward_to_deserialize_any};
 
-use super::{Configuration, CustomProgram, custom::EventAnswer, events::EventRule};
+use super::{
+    Configuration, CustomProgram,
+    custom::EventAnswer,
+    events::EventRule,
+    permissions::{PermissionLimits, PermissionSettings},
+};
 
 /// The first unknown field of a configuration.
 pub fn unknown_field(root: &Node) -> Option<Diagnostic> {
@@ -19,6 +24,11 @@ pub fn unknown_field(root: &Node) -> Option<Diagnostic> {
 
 fn in_agent_program(program: &Node) -> Option<Diagnostic> {
     unknown::<CustomProgram>(program, "an agent program")
+        .or_else(|| unknown::<PermissionSettings>(&program.get("permissions")?.value, "`permissions`"))
+        .or_else(|| {
+            let levels = members(program, "permissions").iter();
+            levels.into_iter().find_map(|level| unknown::<PermissionLimits>(&level.value, "`permissions`"))
+        })
         .or_else(|| {
             let events = &program.get("answer")?.value.get("events")?.value;
             unknown::<EventAnswer>(events, "`events`")

@@ -27,6 +27,9 @@ pub fn invocation(name: &str, request: &Request) -> Invocation {
         call.arg("--add-dir").arg(request.scratch.clone());
     }
     call.option("--model", request.model.as_deref());
+    for arg in &request.more_args {
+        call.arg(arg);
+    }
     call
 }
 

@@ -31,18 +31,12 @@ fn refused(status: u16, message: String) -> AgentFailure {
     }
 }
 
-/// A rate limit, if the text of a failed call mentions one.
-pub(super) fn rate_limit_in(text: &str) -> Option<AgentFailure> {
-    let words = Words::of(text);
-    (words.say(ServiceTrouble::RateLimit) || words.status(429)).then(|| rate_limited(text.to_owned()))
-}
-
 /// The meaning of an error message of a program, if it is known.
 pub(super) fn from_text(text: &str) -> Option<AgentFailure> {
     let message = || super::call_state::shorten(text);
     let words = Words::of(text);
-    if let Some(limited) = rate_limit_in(text) {
-        return Some(limited);
+    if words.say(ServiceTrouble::RateLimit) || words.status(429) {
+        return Some(rate_limited(text.to_owned()));
     }
     if words.say(ServiceTrouble::UsedUp) {
         return Some(AgentFailure::Limit { message: message() });
@@ -266,9 +260,10 @@ mod tests {
 
     #[test]
     fn statuses() {
-        for (status, transient) in [(429, true), (503, true), (529, true), (401, false), (400, false)] {
-            let failure = from_status(status, "x".to_owned());
-            assert_eq!(failure.is_transient(), transient, "{status}");
+        for (status, expected) in
+            [(429, "rate"), (503, "server"), (529, "server"), (401, "auth"), (400, "other")]
+        {
+            assert_eq!(word(Some(from_status(status, "x".to_owned()))), expected, "{status}");
         }
     }
 }

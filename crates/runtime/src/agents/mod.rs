@@ -4,14 +4,15 @@
 //! pure function of its arguments: it never starts a process, writes a file, or reads the clock or the environment; the
 //! loop does that.
 //!
-//! An agent may do what a shell step of the same recipe may do, so permissions are not asked for. The own retries of a
-//! program are kept low: the run has its own, which are visible.
+//! Unless the step says otherwise, an agent may do what a shell step of the same recipe may do, so permissions are not
+//! asked for. The own retries of a program are kept low: the run has its own, which are visible.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 pub use engine::run::cause::AgentFailure;
+use recipe::syntax::PermissionLevel;
 use serde::{Deserialize, Serialize};
 
 mod answer;
@@ -25,10 +26,13 @@ mod fields;
 pub mod launcher;
 mod limits;
 mod path;
+pub mod permissions;
 mod reader;
 mod settings;
 #[cfg(test)]
 mod tests;
+pub mod tools;
+pub mod transcript;
 
 pub use answer::{AgentOutcome, AgentText};
 pub use configuration::Configuration;
@@ -36,7 +40,12 @@ pub use custom::CustomProgram;
 use custom::CustomReader;
 pub use fields::unknown_field;
 pub use reader::{ProgramEnded, Reader};
-pub use settings::{AgentSettings, RateLimits, unknown_program};
+pub use settings::{AgentSettings, DEFAULT, RateLimits, program_list, unknown_program};
+
+/// One line of at most 120 characters.
+pub(crate) fn in_one_line(text: &str) -> String {
+    call_state::preview(text)
+}
 
 /// The end of every prompt. It keeps the agent from waiting for an answer.
 pub const FOOTER: &str = "Proceed autonomously. Do not ask questions. \
@@ -63,7 +72,6 @@ pub struct Request {
     pub system_prompt: Option<String>,
     /// The model, as the program names it.
     pub model: Option<String>,
-    /// The working directory.
     pub cwd: PathBuf,
     /// A session of the same program to continue.
     pub session: Option<String>,
@@ -73,6 +81,10 @@ pub struct Request {
     pub user: User,
     /// Which tools it may use without permission.
     pub tools: Tools,
+    /// What the agent may do.
+    pub permissions: PermissionLevel,
+    /// More arguments for the program.
+    pub more_args: Vec<String>,
 }
 
 /// Which tools a program may use without permission, if it has an option for that.
@@ -101,6 +113,8 @@ pub struct Invocation {
     pub args: Vec<OsString>,
     /// Environment entries, set only if the user has not set the name.
     pub env: Vec<(String, String)>,
+    /// Environment entries that limit the agent, set in any case.
+    pub limiting_env: Vec<(String, String)>,
     /// The standard input, from a private file; empty if absent.
     pub stdin: Option<String>,
     /// Files to write before the start, readable only by the owner.
@@ -198,14 +212,28 @@ pub enum AgentEvent {
     Tool {
         /// The name of the tool in the program.
         name: String,
-        /// The target of the tool: a file, a command; may be empty.
+        /// The target of the tool: a file with the numbers of its new and old lines, a command; may be empty.
         detail: String,
+        /// The id of this use, if it has one.
+        id: Option<String>,
+        /// Whether it changes a file.
+        is_edit: bool,
+    },
+    /// A use of a tool has ended.
+    ToolEnded {
+        /// The id of the use.
+        id: Option<String>,
+        /// Its result in one line.
+        gist: String,
+        has_failed: bool,
     },
     /// It says something.
     Text {
-        /// The beginning: at most 120 characters of one line.
+        /// The whole text.
         text: String,
     },
+    /// It says something, of which this is the next piece.
+    Piece { text: String },
     /// The model is known.
     Model {
         /// The model's name.
@@ -217,17 +245,13 @@ pub enum AgentEvent {
         id: String,
     },
     /// The program repeats a model call by itself.
-    Retrying {
-        /// The reason.
-        message: String,
-    },
+    Retrying { message: String },
 }
 
 /// The usage of a call. Values that the program does not report are unknown, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The program's session.
@@ -236,7 +260,6 @@ pub struct Usage {
     /// Input tokens, as the program counts them: some include those from a cache, some do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
     /// Input tokens read from a cache.

@@ -83,6 +83,11 @@ impl Reader {
         }
     }
 
+    /// Whether a line is an event of the program.
+    pub(super) fn recognizes(mut self, line: &[u8]) -> bool {
+        self.read_line(line, &mut Vec::new())
+    }
+
     /// The final result was seen: the program should exit now.
     pub fn has_result(&self) -> bool {
         self.draft.done
@@ -204,7 +209,9 @@ impl Reader {
             Dialect::Plain => false,
         };
         // The agent works again after the complaint, so the complaint does not explain a later end.
-        let works = |event: &AgentEvent| matches!(event, AgentEvent::Tool { .. } | AgentEvent::Text { .. });
+        let works = |event: &AgentEvent| {
+            matches!(event, AgentEvent::Tool { .. } | AgentEvent::Text { .. } | AgentEvent::Piece { .. })
+        };
         if events[before..].iter().any(works) {
             self.draft.complaint = None;
         }
@@ -313,19 +320,13 @@ impl Reader {
             && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err_and(|error| error.is_eof())
     }
 
-    /// The cause of a failed call without a structured failure: an event, an error line on stderr, or, if there was no
-    /// event, an error line at the end of stdout. The agent's own text is not evidence.
+    /// The cause of a failed call without a structured failure: an event, or an error line on stderr. Text on stdout is
+    /// the agent's own and is not evidence.
     fn classify(&self, stderr: &str) -> Option<(AgentFailure, KnownBy)> {
         if let Some(failure) = self.draft.complaint.as_deref().and_then(limits::from_text) {
             return Some((failure, KnownBy::Result));
         }
-        // for an unknown program, any words about a rate limit count
-        let is_unknown = !self.knows_events();
-        let in_words = || limits::rate_limit_in(stderr).filter(|_| is_unknown);
-        let tail = || self.plain_tail().lines().last().and_then(error_line::error);
-        let failure = error_line::last_error(stderr).or_else(in_words);
-        let failure = if self.structured { failure } else { failure.or_else(tail) };
-        failure.map(|failure| (failure, KnownBy::Words))
+        error_line::last_error(stderr).map(|failure| (failure, KnownBy::Words))
     }
 
     /// The configured words of a custom program take precedence over ours.

@@ -4,14 +4,26 @@ use std::time::Duration;
 
 use engine::run::budget::GivenBudgets;
 pub use engine::run::retry::RateLimits;
+use recipe::syntax::PermissionLevel;
 
 use super::{CustomProgram, Program, Tools};
+
+/// The program of a run that names none.
+pub const DEFAULT: &str = "claude";
+
+/// The programs in a list with commas.
+pub fn program_list(text: &str) -> Vec<String> {
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
 
 /// How agents are started.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
-    /// Program of steps that do not name one.
-    pub program: String,
+    /// Programs of steps that do not name one, in the order in which they are tried; never empty.
+    pub programs: Vec<String>,
+    /// What agents may do in steps that do not say so.
+    pub permissions: Option<PermissionLevel>,
     /// The launcher, if programs are started through one.
     pub launcher: Option<String>,
     /// Programs that a configuration file describes.
@@ -29,6 +41,11 @@ pub struct AgentSettings {
 }
 
 impl AgentSettings {
+    /// The first program of steps that do not name one.
+    pub fn program(&self) -> &str {
+        self.programs.first().map_or(DEFAULT, String::as_str)
+    }
+
     /// The budgets that replace those of recipes.
     pub fn budgets(&self) -> GivenBudgets {
         GivenBudgets { run: self.budget, resume: self.raised }
@@ -38,7 +55,8 @@ impl AgentSettings {
 impl Default for AgentSettings {
     fn default() -> AgentSettings {
         AgentSettings {
-            program: "claude".to_owned(),
+            programs: vec![DEFAULT.to_owned()],
+            permissions: None,
             launcher: None,
             custom: Vec::new(),
             rate: RateLimits::default(),

@@ -217,12 +217,12 @@ fn what_is_shown_while_it_works() {
         let tools: Vec<String> = events
             .iter()
             .filter_map(|event| match event {
-                AgentEvent::Tool { name, detail } => Some(format!("{name} {detail}")),
+                AgentEvent::Tool { name, detail, .. } => Some(format!("{name} {detail}")),
                 _ => None,
             })
             .collect();
         assert_eq!(tools, [tool], "{program}");
-        let said = |event: &AgentEvent| matches!(event, AgentEvent::Text { text } if text == "Hello from the model.");
+        let said = |event: &AgentEvent| matches!(event, AgentEvent::Text { text } | AgentEvent::Piece { text } if text == "Hello from the model.");
         assert!(events.iter().any(said), "{program}: {events:?}");
         assert!(events.iter().any(|event| matches!(event, AgentEvent::Session { .. })));
     }
@@ -250,7 +250,7 @@ fn programs_that_print_plain_text() {
             "Error: 429 Too Many Requests",
             "!the agent is rate limited: Error: 429 Too Many Requests",
         );
-        check(program, "rate limit exceeded", 1, "", "!the agent is rate limited: rate limit exceeded");
+        check(program, "", 1, "rate limit exceeded", "!the agent is rate limited: rate limit exceeded");
         check(program, "fix issue 4290", 1, "", "!the agent ends with exit code 1: fix issue 4290");
         check(
             program,

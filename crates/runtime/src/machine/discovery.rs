@@ -99,7 +99,26 @@ impl Library {
                 return self.load(&below);
             }
         }
-        self.by_name(asked, &[], Vec::new).unwrap_or_else(|| Err(self.not_found(asked, &[], Vec::new())))
+        let here = search::by_stem(&self.setup.cwd, asked).filter(|_| !asked.trim().is_empty());
+        let is_recipe = |file: &&PathBuf| self.catalogs.header(file).is_recipe;
+        let first = here.as_ref().filter(is_recipe).filter(|_| self.in_named_dirs(asked).is_none());
+        if let Some(file) = first {
+            return self.load(file);
+        }
+        // a file that is no recipe hides none, and is named only if there is no other
+        let found = self.by_name(asked, &[], Vec::new).or_else(|| here.map(|file| self.load(&file)));
+        found.unwrap_or_else(|| Err(self.not_found(asked, &[], Vec::new())))
+    }
+
+    /// The recipe of this name in the directories that the command line names.
+    fn in_named_dirs(&self, name: &str) -> Option<PathBuf> {
+        search::of_command_line(&self.setup).iter().find_map(|dir| self.in_dir(dir, name))
+    }
+
+    /// A listed recipe, also if another one of its name is used instead.
+    pub fn load_listed(&self, listed: &FoundRecipe) -> Result<Loaded, LoadError> {
+        let built_in = listed.path.strip_prefix(BUILT_IN).and_then(|name| self.built_in(name));
+        built_in.map_or_else(|| self.root(&listed.path), Ok)
     }
 
     /// Every recipe in the search directories, sorted by name; of two with the same name the one that is used comes
@@ -113,7 +132,8 @@ impl Library {
         }
         for (name, text) in &self.setup.built_in {
             let header = RecipeHeader::read(text.as_bytes());
-            found.push(FoundRecipe::new(format!("{BUILT_IN}{name}"), name, &header));
+            let path = format!("{BUILT_IN}{name}");
+            found.push(FoundRecipe { is_built_in: true, ..FoundRecipe::new(path, name, &header) });
         }
         catalog::shadow(&mut found);
         found
@@ -186,6 +206,8 @@ impl Library {
 
     fn not_found(&self, name: &str, beside: &[PathBuf], above: Vec<PathBuf>) -> LoadError {
         let mut searched: Vec<String> = Vec::new();
+        // only names of the command line are looked for in the current directory
+        searched.extend(beside.is_empty().then(|| ".".to_owned()));
         for dir in beside.iter().chain(&self.dirs).chain(&above) {
             let shown = match self.display(dir) {
                 here if here.is_empty() => ".".to_owned(),
@@ -230,6 +252,11 @@ impl Loader for Library {
     fn agent(&self, reference: &AgentRef, from: &str) -> Option<Arc<str>> {
         let bases = agents::directories(&self.directories_of(from), &self.setup);
         agents::find(reference, &bases)
+    }
+
+    fn prompt_file(&self, path: &str, from: &str) -> Option<Arc<str>> {
+        let mut bases = self.directories_of(from).into_iter();
+        bases.find_map(|base| std::fs::read_to_string(base.join(path)).ok()).map(Arc::from)
     }
 
     fn recipe_names(&self) -> Vec<String> {

@@ -41,7 +41,7 @@ fn files(units: &[Arc<Unit>], base: &Path, working_dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for unit in units {
         let recipe = base.join(&unit.path);
-        for file in &unit.env_files {
+        for file in &unit.env.files {
             files.extend(recipe.parent().into_iter().chain([working_dir]).map(|dir| dir.join(file)));
         }
     }
@@ -62,7 +62,7 @@ pub fn named(
     defined: impl IntoIterator<Item = String>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Vec<(String, String)> {
-    let asked = plan.units.iter().flat_map(|unit| unit.required_env.iter().cloned());
+    let asked = plan.units.iter().flat_map(|unit| unit.env.required.iter().cloned());
     let names: BTreeSet<String> = asked.chain(defined).collect();
     names.into_iter().filter_map(|name| Some((name.clone(), variable(&name)?))).collect()
 }

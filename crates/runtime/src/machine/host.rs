@@ -86,7 +86,7 @@ impl Host {
         for (name, value) in &definitions {
             self.env.entry(name.into()).or_insert_with(|| value.into());
         }
-        let required = units.iter().flat_map(|unit| unit.required_env.iter().cloned());
+        let required = units.iter().flat_map(|unit| unit.env.required.iter().cloned());
         let names: Vec<String> = required.chain(definitions.into_iter().map(|(name, _)| name)).collect();
         let named: Vec<_> =
             names.into_iter().filter_map(|name| self.var(&name).map(|value| (name, value))).collect();

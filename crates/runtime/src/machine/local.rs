@@ -20,8 +20,9 @@ use super::{
     variables::Variables,
 };
 use crate::{
-    agents::{AgentSettings, Configuration, RateLimits, Tools},
+    agents::{AgentSettings, Configuration, CustomProgram, DEFAULT, RateLimits, Tools, program_list},
     os::guardian::Guardian,
+    store::folder::AgentChoice,
 };
 
 /// How long a process has to end by itself.
@@ -73,6 +74,9 @@ pub enum SettingError {
     /// The default timeout of steps.
     #[error("AMPLIHACK_STEP_TIMEOUT: `{0}` is not a number of seconds")]
     StepTimeout(String),
+    /// Answers that were given beforehand.
+    #[error("{}", .0.join("\n"))]
+    Answers(Vec<String>),
     /// The reviewer of repairs is the agent that makes them.
     #[error("--review-agent: `{0}` repairs the recipe and cannot review its own repair")]
     ReviewAgent(String),
@@ -151,18 +155,25 @@ impl LocalMachine {
         }
     }
 
-    /// How agents are started; `program` is the requested one.
+    /// The agent programs that the configuration of a directory describes; none if it cannot be used.
+    pub fn described_agents(&self, working_dir: &Path) -> Vec<CustomProgram> {
+        self.configuration(working_dir).map(|config| config.agents).unwrap_or_default()
+    }
+
+    /// How agents are started; `choice` is the requested one.
     pub fn agents(
         &self,
-        program: Option<&str>,
+        choice: &AgentChoice,
         allowance: Allowance,
         working_dir: &Path,
     ) -> Result<AgentSettings, SettingError> {
         let config = self.configuration(working_dir)?;
         let variables = &self.variables;
-        let program = program.or_else(|| variables.get("AMPLIHACK_AGENT_BINARY"));
+        let program = choice.agent_binary.as_deref().or_else(|| variables.get("AMPLIHACK_AGENT_BINARY"));
+        let programs = program_list(program.or(config.agent.as_deref()).unwrap_or(DEFAULT));
         Ok(AgentSettings {
-            program: program.or(config.agent.as_deref()).unwrap_or("claude").to_owned(),
+            programs: if programs.is_empty() { vec![DEFAULT.to_owned()] } else { programs },
+            permissions: choice.permissions,
             launcher: variables.get("AMPLIHACK_LAUNCHER_BINARY").map(str::to_owned),
             custom: config.agents,
             rate: rate_limits(variables),

@@ -1,6 +1,7 @@
 //! What this machine has: environment files, recipes and agent files, programs, and what is missing before a run
 //! starts.
 
+pub mod agent_fit;
 pub mod discovery;
 pub mod dotenv;
 pub mod host;

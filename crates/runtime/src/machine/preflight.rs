@@ -2,25 +2,23 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
 pub use engine::run::cause::{Need, Problem};
 use recipe::{
-    plan::{Plan, Step, StepKind, Target, Unit, UnitId},
+    input_type::{self, InputType},
+    plan::{EnsureKind, Input, Plan, Step, StepKind, Target, Unit, UnitId},
     scope::Foreseen,
-    syntax::Rule,
+    syntax::{PermissionLevel, Rule},
     template,
     value::{Map, Value},
 };
 
 use crate::{
     agents::AgentSettings,
-    machine::{
-        host::Host,
-        programs::{self, ChosenBy},
-    },
+    machine::{host::Host, programs},
     store::secrets::{MASK, Mask},
 };
 
@@ -48,29 +46,33 @@ pub(crate) fn may_execute(path: &Path) -> bool {
 
 /// Problems of the context that a recipe would start with.
 pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> {
+    problems_inside(unit, context, dir, dir)
+}
+
+/// The same for a sub-recipe: `dir` is the directory of the recipe that calls it, `start` that of the run. Paths of
+/// inputs start from the latter.
+pub(crate) fn problems_inside(unit: &Unit, context: &Map, dir: &Path, start: &Path) -> Vec<Problem> {
     let mut problems = Vec::new();
     // a name may lead into a value, or contain dots itself
     let value = |name: &str| match context.get(name) {
         Some(value) => value.clone(),
         None => template::parse_path(name).map(|path| path.resolve(context)).unwrap_or_default(),
     };
-    let is_empty = |name: &str| match value(name) {
-        Value::Null => true,
-        Value::List(items) => items.is_empty(),
-        Value::Map(members) => members.is_empty(),
-        value => value.render().trim().is_empty(),
-    };
-    for input in unit.inputs.iter().filter(|input| input.required && is_empty(&input.name)) {
-        let about =
-            if input.description.is_empty() { String::new() } else { format!(" ({})", input.description) };
-        let text = format!("input `{0}`{about} has no value: pass it with `--set {0}=…`", input.name);
-        problems.push(Problem { need: Need::Value(input.name.clone()), text });
+    let is_empty = |name: &str| is_empty(&value(name));
+    let mask = Mask::new(unit.secrets.iter().cloned());
+    for input in &unit.inputs {
+        let value = value(&input.name);
+        problems.extend(
+            match input.required && lacks_value(input, &unit.fitted_value(&input.name, &value)) {
+                true => Some(missing_value(input)),
+                false => unfit_value(input, &value, &mask, start),
+            },
+        );
     }
     for (name, rule) in &unit.rules {
         let path = dir.join(value(name).render().as_ref());
-        let is_secret = Mask::new(unit.secrets.iter().cloned()).is_secret(name);
-        let shown = if is_secret { MASK.to_owned() } else { path.display().to_string() };
-        let is_told = problems.iter().any(|told| told.need == Need::Value(name.clone()));
+        let shown = if mask.is_secret(name) { MASK.to_owned() } else { path.display().to_string() };
+        let is_told = problems.iter().any(|told| told.need.is_about(name));
         let text = match rule {
             Rule::Optional => continue,
             _ if is_told => continue,
@@ -90,9 +92,92 @@ pub fn context_problems(unit: &Unit, context: &Map, dir: &Path) -> Vec<Problem> 
     problems
 }
 
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::List(items) => items.is_empty(),
+        Value::Map(members) => members.is_empty(),
+        value => input_type::is_empty(value),
+    }
+}
+
+/// Whether a value counts as none. `[]` and `{}` are JSON values like any other.
+fn lacks_value(input: &Input, value: &Value) -> bool {
+    match input.kind {
+        Some(InputType::Json) => input_type::is_empty(value),
+        _ => is_empty(value),
+    }
+}
+
+/// The input in a message, with its description.
+fn input_name(input: &Input) -> String {
+    match input.description.as_str() {
+        "" => format!("input `{}`", input.name),
+        about => format!("input `{}` ({about})", input.name),
+    }
+}
+
+fn missing_value(input: &Input) -> Problem {
+    let name = &input.name;
+    let (need, option) = match input.is_secret() {
+        true => (Need::Secret(name.clone()), format!("--set-file {name}=FILE")),
+        false => (Need::Value(name.clone()), format!("--set {name}=…")),
+    };
+    Problem { need, text: format!("{} has no value: pass it with `{option}`", input_name(input)) }
+}
+
+/// The problem with a value that does not fit the type of its input.
+fn unfit_value(input: &Input, value: &Value, mask: &Mask, dir: &Path) -> Option<Problem> {
+    let misfit = input.kind.as_ref()?.fit(value, &|path| dir.join(path).exists()).err()?;
+    let shown = Some(value).filter(|_| !mask.is_secret(&input.name));
+    let text = format!("{} {}", input_name(input), misfit.sentence(shown));
+    Some(Problem { need: Need::Fit(input.name.clone()), text })
+}
+
 fn is_git_repo(path: &Path) -> bool {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     path.ancestors().any(|dir| dir.join(".git").exists())
+}
+
+/// Steps with `max_changed_files` in a directory outside git, and without a `changed` rule that names files. Directories
+/// that only a run knows are left out: such a step fails when it runs.
+pub fn uncounted_changes(
+    plan: &Plan,
+    working_dir: &Path,
+    runs: impl Fn(&Unit, &Step) -> bool,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut open: Vec<(UnitId, PathBuf)> = vec![(plan.root, working_dir.to_owned())];
+    let mut seen: HashSet<(UnitId, PathBuf)> = HashSet::new();
+    while let Some((id, base)) = open.pop() {
+        if !seen.insert((id, base.clone())) {
+            continue;
+        }
+        let unit = plan.unit(id);
+        for step in unit.steps.iter().filter(|step| runs(unit, step)) {
+            let Some(dir) = step.working_dir.as_ref().map_or(Some(""), |dir| dir.as_literal()) else {
+                continue;
+            };
+            let dir = base.join(dir);
+            if counts_changes(step) && dir.is_dir() && !is_git_repo(&dir) {
+                let text = format!(
+                    "step `{}` has `max_changed_files`, and `{}` is not inside a git work tree: add a `changed` rule that names the files to count",
+                    step.id,
+                    dir.display()
+                );
+                problems.push(Problem { need: Need::Path, text });
+            }
+            if let StepKind::Nested { target: Target::Known { unit, .. }, .. } = &step.kind {
+                open.push((*unit, dir));
+            }
+        }
+    }
+    problems
+}
+
+/// Whether the changed files of a step are counted, and nothing names them.
+pub(crate) fn counts_changes(step: &Step) -> bool {
+    let has = |kind: EnsureKind| step.ensure.iter().any(|rule| rule.kind() == kind);
+    has(EnsureKind::MaxChangedFiles) && !has(EnsureKind::Changed)
 }
 
 /// Environment variables that the recipes which may run require, and that are not set. `runs` says which steps may run
@@ -102,14 +187,18 @@ pub fn missing_env(plan: &Plan, host: &Host, runs: impl Fn(&Unit, &Step) -> bool
     let mut units: Vec<_> = entered.iter().collect();
     units.sort_unstable_by_key(|(id, _)| **id);
     let required = units.into_iter().flat_map(|(id, given)| {
-        plan.unit(*id).required_env.iter().filter(|name| !given.contains(name.as_str()))
+        let env = &plan.unit(*id).env;
+        env.required.iter().filter(|name| !given.contains(name.as_str()) && !env.sets(name))
     });
     missing_names(required, host)
 }
 
 /// Environment variables that a recipe requires when it is entered, and that are neither set nor passed to it.
 pub fn missing_in(unit: &Unit, host: &Host, given: &BTreeSet<String>) -> Option<Problem> {
-    missing_names(unit.required_env.iter().filter(|name| !given.contains(*name)), host)
+    missing_names(
+        unit.env.required.iter().filter(|name| !given.contains(*name) && !unit.env.sets(name)),
+        host,
+    )
 }
 
 fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) -> Option<Problem> {
@@ -133,22 +222,23 @@ fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) ->
 /// What these steps of a plan need from outside and lack.
 pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let names: BTreeSet<(String, ChosenBy)> = steps
+    let named: BTreeSet<&[String]> = steps
         .iter()
         .filter_map(|step| match &step.kind {
-            StepKind::Agent(agent) => Some(programs::choice(agent.program.as_deref(), settings)),
+            StepKind::Agent(agent) => Some(agent.programs.as_slice()),
             _ => None,
         })
         .collect();
-    problems
-        .extend(names.iter().filter_map(|(name, chosen)| programs::problem(name, *chosen, settings, host)));
+    problems.extend(named.iter().filter_map(|named| programs::problem_of_all(named, settings, host)));
     let mentions = |name: &str| {
         steps.iter().any(|step| match &step.kind {
             StepKind::Shell { command } => command.text().contains(name),
-            StepKind::Agent(_) | StepKind::Nested { .. } => true,
+            StepKind::Agent(_) | StepKind::Nested { .. } | StepKind::Ask(_) => true,
         })
     };
-    let required = plan.units.iter().flat_map(|unit| &unit.required_env).filter(|name| mentions(name));
+    let is_set = |name: &str| plan.units.iter().any(|unit| unit.env.sets(name));
+    let required =
+        plan.units.iter().flat_map(|unit| &unit.env.required).filter(|name| mentions(name) && !is_set(name));
     problems.extend(missing_names(required, host));
     problems
 }
@@ -164,11 +254,18 @@ pub fn missing_programs(
     let mut seen = HashSet::new();
     for step in Needed::of(plan, runs).steps {
         let StepKind::Agent(agent) = &step.kind else { continue };
-        let (name, chosen) = programs::choice(agent.program.as_deref(), settings);
-        if seen.insert(name.clone()) {
-            let found = programs::problem(&name, chosen, settings, host);
+        let level = agent.permissions.map(|permissions| permissions.level).or(settings.permissions);
+        if seen.insert((agent.programs.as_slice(), level)) {
+            let found = programs::problem_of_all(&agent.programs, settings, host);
+            let refused = || {
+                let may_be_limited = plan.units.iter().any(|unit| unit.limits.permissions.is_some());
+                let is_full = level.unwrap_or(PermissionLevel::Full) == PermissionLevel::Full;
+                let (problem, fix) = programs::root_problem(&agent.programs, settings, host)?;
+                (is_full && !may_be_limited)
+                    .then(|| Problem { text: format!("{}: {fix}", problem.text), ..problem })
+            };
             problems.extend(
-                found.map(|problem| Problem {
+                found.or_else(refused).map(|problem| Problem {
                     text: format!("step `{}`: {}", step.id, problem.text),
                     ..problem
                 }),
@@ -194,7 +291,7 @@ impl<'p> Needed<'p> {
             let unit = plan.unit(id);
             for step in unit.steps.iter().filter(|step| runs(unit, step)) {
                 if let StepKind::Nested { target: Target::Known { unit, .. }, .. } = &step.kind {
-                    let own = step.env.iter().map(|(name, _)| name.as_str());
+                    let own = plan.unit(id).env.set.iter().chain(&step.env).map(|(name, _)| name.as_str());
                     let given: BTreeSet<&str> = own.chain(needed.entered[&id].iter().copied()).collect();
                     queue.extend(needed.enter(*unit, given).then_some(*unit));
                 }

@@ -22,14 +22,50 @@ pub enum ChosenBy {
     ByTheStep,
     /// `--repair-agent`.
     ForRepairs,
+    /// `--review-agent`.
+    ForReviews,
 }
 
-/// The program that a step uses.
-pub fn choice(program: Option<&str>, settings: &AgentSettings) -> (String, ChosenBy) {
-    match program {
-        Some(name) => (name.to_owned(), ChosenBy::ByTheStep),
-        None => (settings.program.clone(), ChosenBy::ForTheRun),
+/// The programs that a step uses, in the order in which they are tried; `named` are those that it names itself.
+pub fn choices<'a>(named: &'a [String], settings: &'a AgentSettings) -> (&'a [String], ChosenBy) {
+    match named.is_empty() {
+        false => (named, ChosenBy::ByTheStep),
+        true => (&settings.programs, ChosenBy::ForTheRun),
     }
+}
+
+/// Those of these programs that are installed; the first one if none is.
+pub fn installed(names: &[String], settings: &AgentSettings, host: &Host) -> Vec<String> {
+    let is_there = |name: &&String| problem(name, ChosenBy::ForTheRun, settings, host).is_none();
+    let found: Vec<String> = match names.len() {
+        0 | 1 => Vec::new(),
+        _ => names.iter().filter(is_there).cloned().collect(),
+    };
+    match found.is_empty() {
+        true => names.first().cloned().into_iter().collect(),
+        false => found,
+    }
+}
+
+/// The first program of a step that is installed, or the first one.
+pub fn choice(named: &[String], settings: &AgentSettings, host: &Host) -> (String, ChosenBy) {
+    let (names, chosen) = choices(named, settings);
+    let first = installed(names, settings, host).into_iter().next();
+    (first.unwrap_or_else(|| settings.program().to_owned()), chosen)
+}
+
+/// The reason why none of the programs of a step can be used, if there is one.
+pub fn problem_of_all(named: &[String], settings: &AgentSettings, host: &Host) -> Option<Problem> {
+    let (names, _) = choices(named, settings);
+    let (name, chosen) = choice(named, settings, host);
+    let found = problem(&name, chosen, settings, host)?;
+    let others: Vec<String> =
+        names.iter().filter(|other| **other != name).map(|other| format!("`{other}`")).collect();
+    let text = match others.is_empty() {
+        true => found.text,
+        false => format!("{} (nor can {} be used)", found.text, others.join(", ")),
+    };
+    Some(Problem { text, ..found })
 }
 
 /// The reason why a program cannot be used, if there is one.
@@ -46,10 +82,47 @@ pub fn problem(name: &str, chosen: ChosenBy, settings: &AgentSettings, host: &Ho
     Some(Problem { need: Need::Program(binary.unwrap_or_else(|| name.to_owned())), text })
 }
 
+/// The reason why the programs of a step refuse to do everything as root, if there is one, and what to do about it. What
+/// they need is set for them, unless the user has set it otherwise.
+pub fn root_problem(named: &[String], settings: &AgentSettings, host: &Host) -> Option<(Problem, String)> {
+    if !host.is_root || settings.launcher.is_some() {
+        return None;
+    }
+    let (name, _) = choice(named, settings, host);
+    let program = Program::named(&name, &settings.custom)?;
+    let is_refused = |(variable, needed): &(&str, &str)| host.var(variable).is_some_and(|set| set != *needed);
+    let (variable, needed) = program.needs_as_root().find(is_refused)?;
+    let text = format!("`{name}` refuses to work as root unless `{variable}={needed}`");
+    let fix = format!(
+        "in a container or sandbox `export {variable}={needed}`; elsewhere work as another user, or limit the agents with `permissions`"
+    );
+    Some((Problem { need: Need::Variables(vec![variable.to_owned()]), text }, fix))
+}
+
 /// The reason why the program for repairs cannot be used, if there is one.
 pub fn repairer(name: Option<&str>, settings: &AgentSettings, host: &Host) -> Option<Problem> {
     let found = problem(name?, ChosenBy::ForRepairs, settings, host)?;
     Some(Problem { text: format!("`--repair-agent`: {}", found.text), ..found })
+}
+
+/// The reason why the program for second opinions cannot be used, if there is one.
+pub fn reviewer(name: Option<&str>, settings: &AgentSettings, host: &Host) -> Option<Problem> {
+    let found = problem(name?, ChosenBy::ForReviews, settings, host)?;
+    Some(Problem { text: format!("`--review-agent`: {}", found.text), ..found })
+}
+
+/// Whether two names lead to the same program. Links are not followed: one file may be many programs.
+pub fn is_same(one: &str, other: &str, settings: &AgentSettings, host: &Host) -> bool {
+    if one == other || settings.launcher.is_some() {
+        return one == other;
+    }
+    let place = |name: &str| {
+        let binary = binary(name, settings)?;
+        let Presence::Found(path) = look_for(&binary, host) else { return Some(PathBuf::from(binary)) };
+        let dir = path.parent().and_then(|dir| std::fs::canonicalize(dir).ok());
+        Some(dir.zip(path.file_name()).map_or_else(|| path.clone(), |(dir, name)| dir.join(name)))
+    };
+    place(one).is_some_and(|path| place(other) == Some(path))
 }
 
 /// What a person can do about a missing program.
@@ -61,6 +134,7 @@ fn ways_out(binary: &str, chosen: ChosenBy, settings: &AgentSettings) -> String 
     let other = match chosen {
         ChosenBy::ForTheRun => "choose another one with `--agent-binary NAME`",
         ChosenBy::ForRepairs => "choose another one with `--repair-agent NAME`",
+        ChosenBy::ForReviews => "choose another one with `--review-agent NAME`",
         ChosenBy::ByTheStep => "name another one in the step's `agent_binary`",
     };
     format!(

@@ -10,6 +10,7 @@ use std::{
         OnceLock,
         atomic::{AtomicI64, Ordering},
     },
+    time::{Instant, SystemTime},
 };
 
 use jiff::{SignedDuration, Timestamp, Unit};
@@ -33,6 +34,16 @@ pub fn now() -> Timestamp {
     let passed = uptime() - *up + SignedDuration::from_millis(AHEAD.load(Ordering::Relaxed));
     let now = wall.checked_add(passed).unwrap_or(*wall);
     now.round(Unit::Millisecond).unwrap_or(now)
+}
+
+/// A moment to measure a duration from. Inside the event loop, tokio's own clock does that: a simulation can move it.
+pub fn instant() -> Instant {
+    Instant::now()
+}
+
+/// The wall clock as it is set now, to compare with the times of files.
+pub(crate) fn wall() -> SystemTime {
+    SystemTime::now()
 }
 
 /// Makes the clock continue from this time at the earliest: the last record of a resumed run may be in the future,
@@ -70,8 +81,8 @@ fn uptime() -> SignedDuration {
 /// The same since this process first asked; does not include sleep.
 #[cfg(not(target_os = "linux"))]
 fn uptime() -> SignedDuration {
-    static FIRST: OnceLock<std::time::Instant> = OnceLock::new();
-    let passed = FIRST.get_or_init(std::time::Instant::now).elapsed();
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    let passed = FIRST.get_or_init(Instant::now).elapsed();
     SignedDuration::try_from(passed).unwrap_or(SignedDuration::ZERO)
 }
 

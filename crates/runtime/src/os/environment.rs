@@ -8,6 +8,17 @@ use std::{
     sync::Arc,
 };
 
+/// Variables that git sets for hooks: the repository and its index.
+pub const GIT_PLACES: [&str; 7] = [
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_NAMESPACE",
+];
+
 /// Names and values; of two entries with the same name the later one counts.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {

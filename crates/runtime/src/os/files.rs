@@ -4,8 +4,9 @@
 //! Never decides what a failure means.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Write},
+    path::Path,
 };
 
 /// Whether a simulation runs in this thread.
@@ -57,4 +58,40 @@ pub(crate) fn sync(name: &'static str, file: &File) -> io::Result<()> {
     #[cfg(test)]
     crate::simulation::note_synced(file);
     Ok(())
+}
+
+/// Adds bytes to the end of a file that the user named, which may not exist yet.
+pub fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::options().append(true).create(true).open(path)?;
+    io::Write::write_all(&mut file, bytes)
+}
+
+/// Writes a whole file in place.
+pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::write(path, bytes)
+}
+
+/// Moves a file or folder, in place of another one if there is one.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+/// Removes a file.
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)
+}
+
+/// Removes a folder and everything in it.
+pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
+    fs::remove_dir_all(path)
+}
+
+/// Removes a file that does no harm if it stays.
+pub(crate) fn discard_file(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// Removes a folder, with everything in it, that does no harm if it stays.
+pub(crate) fn discard_dir(path: &Path) {
+    let _ = fs::remove_dir_all(path);
 }

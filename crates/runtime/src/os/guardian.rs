@@ -29,7 +29,6 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// `runs::guard`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guardian {
-    /// The program.
     pub program: PathBuf,
     /// Its name in process lists.
     pub name: OsString,

@@ -2,7 +2,8 @@
 
 pub mod clock;
 pub mod environment;
-pub(crate) mod files;
+pub mod files;
+pub(crate) mod git;
 pub mod guardian;
 pub mod held_lock;
 pub mod process;

@@ -4,9 +4,13 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use engine::{
     Event,
-    run::{budget, message::budget_used_up, outcome::AgentTrouble},
+    run::{
+        budget::{self, Limit},
+        message::budget_used_up,
+        outcome::AgentTrouble,
+    },
 };
-use recipe::plan::{JsonMode, Step};
+use recipe::plan::{JsonMode, Permissions, Step};
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::{AutoFixError, between_attempts::BetweenAttempts, proposal::Repairer};
@@ -62,38 +66,10 @@ impl Repairer<'_> {
             return Ok((Err(Silence::Agent("the recipe has no steps".to_owned())), None));
         };
         let limit = self.agents.budgets().limit(&self.plan.root().budget, self.spent.clone());
-        let (json, exit_codes) = (JsonMode::Text, Vec::new());
-        let step = Arc::new(Step { json, json_schema: None, exit_codes, ..Step::clone(step) });
-        let run_id = self.folder.id();
-        let ledger: Arc<Ledger> = Arc::default();
-        if let Some(exhausted) = budget::used_up(std::slice::from_ref(&limit), &*ledger) {
+        if let Some(exhausted) = budget::used_up(std::slice::from_ref(&limit), &Ledger::default()) {
             return Ok((Err(Silence::Agent(budget_used_up(&exhausted))), None));
         }
-        let task = AgentTask {
-            run: self.folder.path().to_owned(),
-            env: Environment::shared(Arc::new(self.host.step_env(&self.host.tree(&run_id)))),
-            run_id,
-            path: "repair".to_owned(),
-            step,
-            attempt: call.number,
-            purpose: Some("repair"),
-            program: call.program.map_or_else(|| self.agents.program.clone(), str::to_owned),
-            settings: self.agents.clone(),
-            prompt: call.prompt,
-            system_prompt: None,
-            model: None,
-            cwd: call.cwd,
-            dir: call.dir,
-            timeout: Some(REPAIR_SECONDS),
-            idle_timeout: None,
-            grace: self.host.grace,
-            user: if self.host.is_root { User::Root } else { User::Ordinary },
-            auto_stage: false,
-            json_retries: 0,
-            limits: vec![limit],
-            account: ledger.open("repair"),
-            ledger,
-        };
+        let task = self.task(step, limit, call);
         let mut guardian =
             GuardianProcess::new(self.host.guardian.clone(), Some(self.folder.path().to_owned()));
         let (gate, go) = watch::channel(StopSignal::None);
@@ -124,5 +100,41 @@ impl Repairer<'_> {
             Err(error) => Err(Silence::Agent(error)),
         };
         Ok((answer, halt))
+    }
+
+    /// The call as a task, like that of an agent step. Of the recipe's first step, it keeps what suits a repair.
+    fn task(&self, step: &Step, limit: Limit, call: AgentCall<'_>) -> AgentTask {
+        let (json, exit_codes) = (JsonMode::Text, Vec::new());
+        let run_id = self.folder.id();
+        let ledger: Arc<Ledger> = Arc::default();
+        AgentTask {
+            run: self.folder.path().to_owned(),
+            env: Environment::shared(Arc::new(self.host.step_env(&self.host.tree(&run_id)))),
+            run_id,
+            path: "repair".to_owned(),
+            step: Arc::new(Step { json, json_schema: None, exit_codes, ..step.clone() }),
+            attempt: call.number,
+            purpose: Some("repair"),
+            program: call.program.map_or_else(|| self.agents.program().to_owned(), str::to_owned),
+            others: Vec::new(),
+            permissions: Permissions::FULL,
+            args: Vec::new(),
+            settings: self.agents.clone(),
+            prompt: call.prompt,
+            continued: None,
+            system_prompt: None,
+            model: None,
+            cwd: call.cwd,
+            dir: call.dir,
+            timeout: Some(REPAIR_SECONDS),
+            idle_timeout: None,
+            grace: self.host.grace,
+            user: if self.host.is_root { User::Root } else { User::Ordinary },
+            auto_stage: false,
+            json_retries: 0,
+            limits: vec![limit],
+            account: ledger.open("repair"),
+            ledger,
+        }
     }
 }

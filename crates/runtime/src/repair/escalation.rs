@@ -6,10 +6,15 @@ use engine::{
     EndReason,
     failure::Responsibility,
     resume::{Producers, ResumePlan, Resumer},
-    run::next::{Next, ResumeChoice},
+    run::{
+        next::{Next, ResumeChoice},
+        question::{ACCEPT, REFUSE},
+    },
 };
 
-use super::{Attempt, Escalation, Loop, proposal::NOT_WRITTEN, target_recipe::RepairTarget, work::Work};
+use super::{
+    Attempt, Escalation, Loop, proposal::NOT_WRITTEN, question_path, target_recipe::RepairTarget, work::Work,
+};
 use crate::{
     machine::preflight,
     runs::{Conclusion, OpenError, OpenedRun, Resume},
@@ -20,6 +25,7 @@ impl Loop<'_> {
     pub(super) fn escalate(&self, work: &mut Work<'_>, reason: String) -> Conclusion {
         let options = self.options(work);
         work.report.outcome = "needs_human".to_owned();
+        work.report.paused |= work.report.waiting_repair().is_some();
         work.report.escalation = Some(Escalation {
             attempted: work.report.attempts.iter().map(crate::report::auto_fix::describe).collect(),
             diagnosis: work.result.diagnosis.clone(),
@@ -35,6 +41,11 @@ impl Loop<'_> {
         Ok(self.runs.open(work.folder.clone())?.undecided())
     }
 
+    /// Whether a question to a person failed the run.
+    pub(super) fn lacks_approval(&self, work: &Work<'_>) -> Result<bool, OpenError> {
+        Ok(self.runs.open(work.folder.clone())?.state.lacks_approval(0))
+    }
+
     /// The actions that make sense, the harmless ones first.
     fn options(&self, work: &Work<'_>) -> Vec<Next> {
         let (run, result) = (work.folder.id(), &work.result);
@@ -47,7 +58,25 @@ impl Loop<'_> {
         let with = ResumeChoice { recipe: is_offered.then(|| file.clone()), ..ResumeChoice::default() };
         let is_waiting = work.report.attempts.last().is_some_and(is_waiting);
         let accept = ResumeChoice { accept_repair: true, ..ResumeChoice::default() };
-        let mut choices: Vec<ResumeChoice> = is_waiting.then_some(accept).into_iter().collect();
+        if is_waiting {
+            // a plain resume only puts the question again
+            actions.push(Next::Resume { run: run.clone(), how: accept });
+            let step = self.runs.open(work.folder.clone()).ok().map(|opened| question_path(&opened));
+            actions.extend(step.into_iter().flat_map(|step| {
+                let answer = |choice: &str| Next::Answer {
+                    run: run.clone(),
+                    step: step.clone(),
+                    choice: choice.to_owned(),
+                    fields: Vec::new(),
+                };
+                [answer(ACCEPT), answer(REFUSE)]
+            }));
+            // a person may correct the recipe instead
+            let edited = ResumeChoice { recipe: Some(file), ..ResumeChoice::default() };
+            actions.push(Next::Resume { run: run.clone(), how: edited });
+            return actions;
+        }
+        let mut choices = Vec::new();
         choices.push(ResumeChoice { plan: true, ..with.clone() });
         let resume = |how| Next::Resume { run: run.clone(), how };
         let opened = self.runs.open(work.folder.clone()).ok();

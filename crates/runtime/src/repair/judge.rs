@@ -11,8 +11,7 @@ use engine::{
 use recipe::{
     check::Checked,
     diagnostic::Severity,
-    plan::{Plan, Unit},
-    value::Value,
+    plan::{Input, Plan, Unit},
 };
 
 use super::{
@@ -44,7 +43,11 @@ pub(super) fn examine(
     let (old, new) = (unit(before, &subject.path), unit(after, &subject.path));
     if let (Some(old), Some(new)) = (old, new) {
         if is_same(old, new) {
-            objections.push(regression("unchanged", None, "it proposes no change"));
+            let detail = match old.digest == new.digest {
+                true => "it proposes no change",
+                false => "it changes only text that no step uses: names, descriptions, comments",
+            };
+            objections.push(regression("unchanged", None, detail));
         }
         objections.extend(other_programs(old, new));
         if !subject.parents.is_empty() {
@@ -92,8 +95,9 @@ pub(super) fn outside(changes: &[workspace_snapshot::Change], aside: &Path) -> V
 
 /// Whether two recipes do the same.
 fn is_same(before: &Unit, after: &Unit) -> bool {
-    let steps =
-        |unit: &Unit| unit.steps.iter().map(|step| (step.digest.clone(), step.timeout)).collect::<Vec<_>>();
+    let steps = |unit: &Unit| {
+        unit.steps.iter().map(|step| (step.digest.clone(), step.timeout, step.shell)).collect::<Vec<_>>()
+    };
     let output = |unit: &Unit| {
         unit.output.as_ref().map(|output| (output.format.clone(), output.template.text().to_owned()))
     };
@@ -101,7 +105,9 @@ fn is_same(before: &Unit, after: &Unit) -> bool {
         && before.context == after.context
         && inputs(before).eq(inputs(after))
         && before.rules == after.rules
-        && (&before.env_files, &before.required_env) == (&after.env_files, &after.required_env)
+        && (&before.env.files, &before.env.required) == (&after.env.files, &after.env.required)
+        && before.env.set_as_written() == after.env.set_as_written()
+        && before.shell == after.shell
         && before.secrets == after.secrets
         && (before.limits, before.budget) == (after.limits, after.budget)
         && output(before) == output(after)
@@ -109,8 +115,8 @@ fn is_same(before: &Unit, after: &Unit) -> bool {
 }
 
 /// The inputs of a recipe, without their descriptions.
-fn inputs(unit: &Unit) -> impl Iterator<Item = (&str, bool, Option<&Value>)> {
-    unit.inputs.iter().map(|input| (input.name.as_str(), input.required, input.default.as_ref()))
+fn inputs(unit: &Unit) -> impl Iterator<Item = Input> {
+    unit.inputs.iter().map(|input| Input { description: String::new(), ..input.clone() })
 }
 
 fn hook_texts(unit: &Unit) -> [Option<String>; 3] {
@@ -122,6 +128,11 @@ fn hook_texts(unit: &Unit) -> [Option<String>; 3] {
 /// Variables that select other programs: they bypass a check without touching it.
 fn other_programs(before: &Unit, after: &Unit) -> Vec<Regression> {
     let mut found = Vec::new();
+    let of_recipe = after.env.set.iter().map(|(name, _)| name);
+    for name in of_recipe.filter(|name| recipe::env_name::is_protected(name) && !before.env.sets(name)) {
+        let detail = format!("it sets `{name}`, which decides what programs the steps run");
+        found.push(regression("environment_changed", None, &detail));
+    }
     for step in &after.steps {
         let old = before.steps.iter().find(|old| old.id == step.id);
         let known = |name: &str| old.is_some_and(|old| old.env.iter().any(|(known, _)| known == name));

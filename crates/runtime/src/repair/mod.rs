@@ -32,6 +32,7 @@ use crate::report::auto_fix::save;
 pub use crate::report::auto_fix::{
     Attempt, Escalation, PlanSummary, Regression, RepairReport, Report, load, not_wanted,
 };
+pub use crate::report::waiting_repair::AcceptError;
 use crate::{
     agents::AgentSettings,
     machine::{host::Host, programs},
@@ -52,10 +53,12 @@ pub use budget::{forbid, is_forbidden, prepare};
 use decide::Next;
 use proposal::Repair;
 use target_recipe::Replaced;
-pub(crate) use waiting_repair::accept_waiting_repair;
-pub use waiting_repair::{AcceptError, has_waiting_repair};
-pub use work::unfinished;
+pub use waiting_repair::has_waiting_repair;
+pub(crate) use waiting_repair::{
+    AcceptedRepair, accept_repair, ask_here, question, question_path, refuse_repair,
+};
 use work::{PreparedRepair, Round, Work};
+pub use work::{UnfinishedLoop, unfinished};
 
 /// The settings of auto-fix.
 #[derive(Clone, Debug)]
@@ -86,6 +89,8 @@ pub(crate) struct Loop<'a> {
     pub recipe_file: PathBuf,
     /// How many levels of producers to skip; 0 at first.
     pub level: usize,
+    /// Whether the run stays and waits for answers.
+    pub wait: bool,
 }
 
 /// Why the loop itself failed.
@@ -128,9 +133,17 @@ impl Loop<'_> {
         reporter: &mut dyn Reporter,
     ) -> Result<RunResult, AutoFixError> {
         let is_over = opened.status == RunStatus::Completed;
-        let program = self.policy.repair_agent.as_deref().filter(|_| !is_over);
-        if let Some(problem) = programs::repairer(program, &self.agents, &self.host) {
-            return Ok(self.refused(self.runs.blocked_resume(&opened, &[problem])));
+        let repairer = self.policy.repair_agent.as_deref().filter(|_| !is_over);
+        let reviewer = self.policy.review.agent.as_deref().filter(|_| !is_over);
+        let problems: Vec<_> = [
+            programs::repairer(repairer, &self.agents, &self.host),
+            programs::reviewer(reviewer, &self.agents, &self.host),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if !problems.is_empty() {
+            return Ok(self.refused(self.runs.blocked_resume(&opened, &problems)));
         }
         let ear = StopListener::new()?;
         match self.runs.resume_held(opened, resume, None, reporter)? {
@@ -184,6 +197,12 @@ impl Loop<'_> {
         };
         work.report.resumes = work.result.resumes;
         save(&work.folder, &work.report)?;
+        // a run that stays puts it after the loop has ended
+        if !self.wait
+            && let Some(question) = question(self.runs, &work.folder, &work.report)?
+        {
+            self.runs.append(&work.folder, question, work.reporter)?;
+        }
         let mut result = self.runs.conclude(&work.folder, ending, work.reporter)?;
         if work.report.outcome == "blocked" {
             // the missing parts are not in the journal, so the last result is kept; its usage is that of the whole run
@@ -205,9 +224,11 @@ impl Loop<'_> {
             let reason = work.result.reason.unwrap_or(EndReason::Failed);
             let status = work.result.status;
             if status == RunStatus::Waiting {
+                work.report.paused = !work.result.asks.is_empty();
                 return Ok(self.escalate(work, "a step is waiting for a person".to_owned()));
             }
-            if status != RunStatus::Failed {
+            // a person has rejected the work, or did not approve it: no repair changes that
+            if status != RunStatus::Failed || self.lacks_approval(work)? {
                 work.report.outcome = work.result.outcome.to_owned();
                 return Ok(Conclusion { reason, error: None });
             }
@@ -268,7 +289,7 @@ impl Loop<'_> {
             given: Map::new(),
             edited,
             recipe_file: None,
-            change: &keep_options,
+            change: if self.wait { &stay } else { &keep_options },
             agents: self.agents.clone(),
             host: self.host.clone(),
             loader: self.loader,
@@ -369,3 +390,7 @@ impl Loop<'_> {
 }
 
 fn keep_options(_: &mut Options) {}
+
+fn stay(options: &mut Options) {
+    options.asking.wait = true;
+}

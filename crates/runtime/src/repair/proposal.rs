@@ -31,6 +31,7 @@ use crate::{
     machine::host::Host,
     report::RunResult,
     run::Halt,
+    runs::OpenedRun,
     store::{
         folder::{FolderError, Questions, RunFolder, make_dir, write_new},
         sources::Remembered,
@@ -113,20 +114,7 @@ impl Loop<'_> {
             let file = subject.file.display();
             return Ok(PreparedRepair::Over(format!("the recipe `{file}` cannot be written: {error}")));
         }
-        let mut repairer = Repairer {
-            folder: desk.folder,
-            subject: &subject,
-            recipe_file: &self.recipe_file,
-            plan: &opened.plan,
-            sources: opened.sources_dir(),
-            agents: &self.agents,
-            host: &self.host,
-            loader: self.loader,
-            program: self.policy.repair_agent.as_deref(),
-            reviewer: self.policy.review.agent.as_deref(),
-            questions: self.policy.review.questions.unwrap_or_default(),
-            spent: result.usage.clone().unwrap_or_default(),
-        };
+        let mut repairer = self.repairer(&opened, &subject, result);
         let mut refused: Option<RepairReport> = None;
         loop {
             let (proposal, verdict) = repairer.propose(desk, report, result, refused.as_ref())?;
@@ -163,6 +151,29 @@ impl Loop<'_> {
                     refused = Some(proposal);
                 }
             }
+        }
+    }
+
+    /// The repairer of a recipe.
+    fn repairer<'a>(
+        &'a self,
+        opened: &'a OpenedRun,
+        subject: &'a RepairTarget,
+        result: &RunResult,
+    ) -> Repairer<'a> {
+        Repairer {
+            folder: &opened.folder,
+            subject,
+            recipe_file: &self.recipe_file,
+            plan: &opened.plan,
+            sources: opened.sources_dir(),
+            agents: &self.agents,
+            host: &self.host,
+            loader: self.loader,
+            program: self.policy.repair_agent.as_deref(),
+            reviewer: self.policy.review.agent.as_deref(),
+            questions: self.policy.review.questions.unwrap_or_default(),
+            spent: result.usage.clone().unwrap_or_default(),
         }
     }
 }
@@ -273,7 +284,8 @@ impl Repairer<'_> {
             true => changes::describe(&before, &candidate),
             false => format!("in `{}`: {}", self.subject.path, changes::describe(&before, &candidate)),
         };
-        if let Some(halt) = self.second_opinion(desk, number, &mut changes, (&before, &candidate), result)? {
+        let opinion = self.second_opinion(desk, number, &mut changes, (&before, &candidate), result)?;
+        if let Some(halt) = opinion.halt {
             return Ok((refusal(summary, Vec::new(), kept), Verdict::Stopped(halt)));
         }
         let report = RepairReport {
@@ -281,11 +293,14 @@ impl Repairer<'_> {
             summary,
             changes,
             waiting: false,
+            unusable_review: opinion.unusable,
             regressions: Vec::new(),
             candidate: kept,
             candidate_digest: None,
             file: Some(self.subject.file.to_string_lossy().into_owned()),
             original: Some(original.to_string_lossy().into_owned()),
+            by: None,
+            comment: None,
         };
         self.decide(report, candidate)
     }
@@ -353,16 +368,19 @@ pub(super) fn repair_dir(number: u32) -> PathBuf {
 }
 
 fn refusal(summary: String, regressions: Vec<Regression>, candidate: Option<String>) -> RepairReport {
-    let (changes, waiting) = (Vec::new(), false);
+    let (changes, waiting, unusable_review) = (Vec::new(), false, None);
     RepairReport {
         accepted: false,
         summary,
         changes,
         waiting,
+        unusable_review,
         regressions,
         candidate,
         candidate_digest: None,
         file: None,
         original: None,
+        by: None,
+        comment: None,
     }
 }

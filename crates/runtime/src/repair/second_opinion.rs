@@ -7,14 +7,18 @@ use recipe::value::Value;
 
 use super::{
     AutoFixError,
-    agent_call::AgentCall,
+    agent_call::{AgentCall, Silence},
     between_attempts::BetweenAttempts,
     proposal::{Repairer, prompt::evidence, repair_dir},
 };
-use crate::{report::RunResult, run::Halt, store::folder::make_dir};
+use crate::{
+    report::{RunResult, auto_fix::UnusableReview},
+    run::Halt,
+    store::folder::make_dir,
+};
 
 impl Repairer<'_> {
-    /// Asks the reviewer, if there is one and a question is open. Returns the stop if one was requested meanwhile.
+    /// Asks the reviewer, if there is one and a question is open.
     pub(super) fn second_opinion(
         &mut self,
         desk: &mut BetweenAttempts<'_>,
@@ -22,26 +26,49 @@ impl Repairer<'_> {
         changes: &mut [Change],
         (before, after): (&[u8], &[u8]),
         result: &RunResult,
-    ) -> Result<Option<Halt>, AutoFixError> {
+    ) -> Result<SecondOpinion, AutoFixError> {
         let open: Vec<String> = changes.iter().filter(is_open).map(Change::describe).collect();
-        let Some(name) = self.reviewer.filter(|_| !open.is_empty()) else { return Ok(None) };
+        let Some(name) = self.reviewer.filter(|_| !open.is_empty()) else {
+            return Ok(SecondOpinion::default());
+        };
         let dir = repair_dir(number).join("review");
         let cwd = self.folder.path().join(&dir);
         make_dir(&cwd)?;
         let prompt = prompt(&open, before, after, result);
         let (answer, halt) = self.ask(desk, AgentCall { number, dir, cwd, program: Some(name), prompt })?;
-        if halt.is_none()
-            && let Some(opinion) = answer.ok().and_then(|text| Opinion::read(&text))
-        {
-            for change in changes.iter_mut().filter(|change| is_open(&&**change)) {
-                change.decided_by = DecidedBy::Agent { name: name.to_owned(), why: opinion.why.clone() };
-                if !opinion.is_weaker {
-                    change.verdict = ReviewVerdict::Accepted;
-                }
+        if halt.is_some() {
+            return Ok(SecondOpinion { halt, unusable: None });
+        }
+        let opinion = match answer {
+            Ok(text) => {
+                Opinion::read(&text).ok_or_else(|| "it is not the JSON object that was asked for".to_owned())
+            }
+            Err(Silence::Agent(error) | Silence::Service(error)) => Err(error),
+        };
+        let opinion = match opinion {
+            Ok(opinion) => opinion,
+            Err(why) => {
+                let unusable = Some(UnusableReview { agent: name.to_owned(), why });
+                return Ok(SecondOpinion { halt, unusable });
+            }
+        };
+        for change in changes.iter_mut().filter(|change| is_open(&&**change)) {
+            change.decided_by = DecidedBy::Agent { name: name.to_owned(), why: opinion.why.clone() };
+            if !opinion.is_weaker {
+                change.verdict = ReviewVerdict::Accepted;
             }
         }
-        Ok(halt)
+        Ok(SecondOpinion::default())
     }
+}
+
+/// How the review ended, besides its decisions.
+#[derive(Default)]
+pub(super) struct SecondOpinion {
+    /// The stop that was requested meanwhile.
+    pub(super) halt: Option<Halt>,
+    /// The answer, if it cannot be used.
+    pub(super) unusable: Option<UnusableReview>,
 }
 
 fn is_open(change: &&Change) -> bool {

@@ -47,8 +47,8 @@ impl RepairTarget {
     pub(super) fn find(opened: &OpenedRun, recipe_file: &Path) -> Result<Option<RepairTarget>, FolderError> {
         let state = &opened.state;
         let cause = state.root_cause().and_then(|(path, _)| state.locate(&path));
-        let mut frame = cause.map_or(0, |(frame, _)| frame);
-        while let Some((parent, _)) = state.frames[frame].parent {
+        let mut frame = cause.map_or(0, |place| state.in_recipe(place).0);
+        while let Some((parent, _)) = state.frames[frame].parent.map(|place| state.in_recipe(place)) {
             let unit = &state.frames[frame].unit;
             if let Some(file) = nested_file(opened, recipe_file, unit) {
                 return Ok(Some(RepairTarget::new(opened, file, unit, frame)?));
@@ -119,7 +119,8 @@ pub(super) fn unit<'p>(plan: &'p Plan, path: &str) -> Option<&'p Arc<Unit>> {
 /// The file in which the failed step is defined, if it is a step of this frame.
 fn definition(opened: &OpenedRun, frame: usize) -> Option<String> {
     let (path, _) = opened.state.root_cause()?;
-    let (_, at) = opened.state.locate(&path).filter(|(id, _)| *id == frame)?;
+    let place = opened.state.locate(&path).map(|place| opened.state.in_recipe(place));
+    let (_, at) = place.filter(|(id, _)| *id == frame)?;
     let place = opened.state.frames[frame].unit.steps[at].place;
     Some(opened.plan.sources.file(place.file).path.clone())
 }
@@ -155,6 +156,10 @@ impl Loader for Replaced<'_> {
 
     fn agent(&self, reference: &AgentRef, from: &str) -> Option<Arc<str>> {
         self.known.agent(reference, from)
+    }
+
+    fn prompt_file(&self, path: &str, from: &str) -> Option<Arc<str>> {
+        self.known.prompt_file(path, from)
     }
 
     fn recipe_names(&self) -> Vec<String> {

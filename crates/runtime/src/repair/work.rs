@@ -76,13 +76,24 @@ impl Work<'_> {
     }
 }
 
-/// The auto-fix loop of an unfinished run: its settings, and the path of its budget.
-pub fn unfinished(folder: &RunFolder, options: &Options) -> Option<(Policy, PathBuf)> {
+/// An auto-fix loop that has not ended.
+#[derive(Clone, Debug)]
+pub struct UnfinishedLoop {
+    /// Its settings.
+    pub policy: Policy,
+    /// The path of its budget.
+    pub budget: PathBuf,
+    /// Whether it only waits for an answer; otherwise it was stopped.
+    pub is_paused: bool,
+}
+
+/// The auto-fix loop of a run that has not ended.
+pub fn unfinished(folder: &RunFolder, options: &Options) -> Option<UnfinishedLoop> {
     let budget = options.auto_fix_budget.clone().filter(|path| path.exists())?;
-    let is_over = load(folder).is_some_and(|report| !matches!(report.outcome.as_str(), "" | "interrupted"));
+    let report = load(folder);
+    let is_over = report.as_ref().is_some_and(Report::is_over);
     let max_attempts = options.auto_fix.filter(|_| !is_over)?;
-    Some((
-        Policy { max_attempts, repair_agent: options.repair_agent.clone(), review: options.review.clone() },
-        budget,
-    ))
+    let (repair_agent, review) = (options.repair_agent.clone(), options.review.clone());
+    let policy = Policy { max_attempts, repair_agent, review };
+    Some(UnfinishedLoop { policy, budget, is_paused: report.is_some_and(|report| report.paused) })
 }

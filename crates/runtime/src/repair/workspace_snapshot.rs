@@ -13,6 +13,7 @@ use std::{
 };
 
 use super::git::{self, Repository};
+use crate::os::files;
 
 /// The most entries to record.
 const MAX_ENTRIES: usize = 50_000;
@@ -318,7 +319,7 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
                 true => fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o200))?,
                 false => clear(path)?,
             }
-            fs::write(path, kept)?;
+            files::overwrite(path, kept)?;
             fs::set_permissions(path, fs::Permissions::from_mode(*mode))
         }
     }
@@ -350,8 +351,8 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 /// Removes whatever is at a path.
 fn clear(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
+        Ok(meta) if meta.is_dir() => files::remove_dir(path),
+        Ok(_) => files::remove_file(path),
         Err(_) => Ok(()),
     }
 }

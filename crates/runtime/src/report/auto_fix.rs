@@ -1,10 +1,22 @@
 //! The auto-fix report, as results and `auto-fix.json` show it.
 
-use engine::{failure::Diagnosis, repair_review::Change, run::next::Next};
+use engine::{
+    RunStatus,
+    failure::Diagnosis,
+    repair_review::{Change, DecidedBy, ReviewVerdict},
+    run::{
+        event::Answered,
+        next::{Advice, Next, ResumeChoice},
+        question::is_repair,
+    },
+};
 use serde::{Deserialize, Serialize};
 
-use super::RunResult;
-use crate::store::folder::{FolderError, RunFolder};
+use super::{RunResult, asks::Ask};
+use crate::store::{
+    folder::{FolderError, RunFolder},
+    line_diff::line_diff,
+};
 
 /// The auto-fix report: part of the result.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -18,7 +30,6 @@ pub struct Report {
     pub tracking_id: String,
     /// The maximum number of runs.
     pub max_attempts: u32,
-    /// The attempts.
     pub attempts: Vec<Attempt>,
     /// How it ended: `ok`, `blocked`, `budget`, `needs_human`, `cancelled` or `interrupted`.
     pub outcome: String,
@@ -28,6 +39,9 @@ pub struct Report {
     /// How often the run had been resumed when it ended.
     #[serde(default)]
     pub resumes: u32,
+    /// Whether it only waits for the answer of a person, and continues with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 impl Report {
@@ -35,18 +49,39 @@ impl Report {
     pub(crate) fn begun(folder: &RunFolder, max_attempts: u32, tracking_id: String) -> Report {
         let mut report = load(folder).unwrap_or_else(|| Report { tracking_id, ..Report::default() });
         // an interrupted attempt is continued now
-        report.attempts.retain(|attempt| attempt.outcome != "interrupted");
+        let is_paused = |attempt: &Attempt| report.paused && attempt.failed_step.is_none();
+        let is_same = |attempt: &Attempt| attempt.outcome == "interrupted" || is_paused(attempt);
+        let attempts = report.attempts.iter().filter(|attempt| !is_same(attempt)).cloned().collect();
         // attempts of an earlier, finished loop do not count in this budget
-        let is_over = !matches!(report.outcome.as_str(), "" | "interrupted");
-        let earlier = if is_over { report.attempts.len() as u32 } else { 0 };
+        let earlier = if report.is_over() { report.attempts.len() as u32 } else { 0 };
         (report.enabled, report.max_attempts) = (true, earlier + max_attempts);
         (report.outcome, report.reason, report.escalation) = (String::new(), None, None);
+        (report.attempts, report.paused) = (attempts, false);
         report
     }
 
-    /// Whether it describes the last state of a run, and not a loop that ended before the run was resumed without one.
-    pub(crate) fn is_of(&self, result: &RunResult) -> bool {
-        self.outcome.is_empty() || self.resumes == result.resumes
+    /// Whether the loop has ended, and does not only wait for an answer.
+    pub(crate) fn is_over(&self) -> bool {
+        !self.paused && !matches!(self.outcome.as_str(), "" | "interrupted")
+    }
+
+    /// The report as a part of this result. A loop that ended before the run was resumed without one has no part in it,
+    /// unless the run was resumed with its repair.
+    pub(crate) fn in_result(self, result: &RunResult) -> Option<Report> {
+        if self.repairs().any(RepairReport::is_accepted_by_person) && self.resumes != result.resumes {
+            let (outcome, resumes) = (result.outcome.to_owned(), result.resumes);
+            return Some(Report { outcome, resumes, escalation: None, ..self });
+        }
+        (self.outcome.is_empty() || self.resumes == result.resumes).then_some(self)
+    }
+
+    /// The repair that waits for a person.
+    pub fn waiting_repair(&self) -> Option<&RepairReport> {
+        self.last_repair().filter(|repair| repair.waiting)
+    }
+
+    pub(crate) fn last_repair(&self) -> Option<&RepairReport> {
+        self.attempts.last().and_then(|attempt| attempt.repair.as_ref())
     }
 
     /// The attempts that failed, each in one line.
@@ -65,11 +100,8 @@ impl Report {
 pub struct Attempt {
     /// Its number, from 1.
     pub attempt: u32,
-    /// The run.
     pub run_id: String,
-    /// How it ended.
     pub outcome: String,
-    /// The step that failed.
     pub failed_step: Option<String>,
     /// The diagnosis of the failure.
     pub classification: Option<Diagnosis>,
@@ -108,6 +140,9 @@ pub struct RepairReport {
     /// Whether a person has to decide.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
+    /// A second opinion that cannot be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable_review: Option<UnusableReview>,
     /// What it would make worse.
     pub regressions: Vec<Regression>,
     /// The file of the proposal.
@@ -121,6 +156,50 @@ pub struct RepairReport {
     /// The copy of that file from before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
+    /// The person who decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// What that person added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+}
+
+impl RepairReport {
+    /// Notes the decision of a person about the open changes.
+    pub(crate) fn decide(&mut self, verdict: ReviewVerdict, answered: &Answered) {
+        (self.accepted, self.waiting) = (verdict == ReviewVerdict::Accepted, false);
+        (self.by, self.comment) = (Some(answered.by.clone()), answered.comment.clone());
+        for change in self.changes.iter_mut().filter(|change| change.verdict == ReviewVerdict::Ask) {
+            (change.verdict, change.decided_by) = (verdict, DecidedBy::Person);
+        }
+    }
+
+    /// Who decided, and what that person added; absent if no person did.
+    pub fn decision(&self) -> Option<String> {
+        let by = self.by.as_ref()?;
+        let comment = self.comment.as_ref().map(|comment| format!(": {comment}")).unwrap_or_default();
+        Some(format!("{by}{comment}"))
+    }
+
+    pub(crate) fn is_accepted_by_person(&self) -> bool {
+        self.accepted && self.changes.iter().any(|change| change.decided_by == DecidedBy::Person)
+    }
+
+    /// The difference between the recipe and the proposal, if both files can be read.
+    pub fn difference(&self) -> Option<String> {
+        let read = |file: &Option<String>| std::fs::read(file.as_ref()?).ok();
+        let (before, after) = (read(&self.original)?, read(&self.candidate)?);
+        Some(line_diff(&String::from_utf8_lossy(&before), &String::from_utf8_lossy(&after)))
+    }
+}
+
+/// The answer of a reviewer that decides nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusableReview {
+    /// The agent program.
+    pub agent: String,
+    /// Why the answer cannot be used.
+    pub why: String,
 }
 
 /// Something that a repair would make worse.
@@ -128,7 +207,6 @@ pub struct RepairReport {
 pub struct Regression {
     /// The kind.
     pub code: String,
-    /// The step.
     pub step: Option<String>,
     /// A description.
     pub detail: String,
@@ -147,6 +225,23 @@ pub struct Escalation {
     pub options: Vec<Next>,
     /// Where to find the evidence.
     pub evidence: Vec<String>,
+}
+
+/// Adds the report of a run to its result. A repair that waits for a person is decided before anything else.
+pub(crate) fn attach(result: &mut RunResult, report: Report) {
+    let waits = result.status == RunStatus::Waiting && report.waiting_repair().is_some();
+    if let Some(run) = result.run_id.clone().filter(|_| waits) {
+        let how = ResumeChoice { accept_repair: true, ..ResumeChoice::default() };
+        let accept = Next::Resume { run: run.clone(), how };
+        let asks = result.asks.iter().filter(|ask| is_repair(&ask.step)).flat_map(Ask::advice);
+        result.advice = vec![
+            Advice::with("decide about the proposed repair", Next::Show { run }),
+            Advice::with("accept it and resume", accept.clone()),
+        ];
+        result.advice.extend(asks);
+        result.resume = Some(accept);
+    }
+    result.auto_fix = Some(report);
 }
 
 /// The auto-fix report of a run so far.
@@ -173,6 +268,7 @@ pub fn not_wanted(mut result: RunResult) -> RunResult {
         outcome: result.outcome.to_owned(),
         escalation: None,
         resumes: result.resumes,
+        paused: false,
     });
     result
 }

@@ -25,6 +25,7 @@ pub fn blocked(recipe: &str, problems: &[Problem], actions: &Actions) -> RunResu
         kind: "bash",
         status: StepStatus::Failed,
         error: error.clone(),
+        failed_how: format!(": cannot start `{recipe}`"),
         outcome: Some(OutcomeKind::Refused),
         ..StepResult::default()
     };
@@ -45,14 +46,19 @@ pub fn blocked(recipe: &str, problems: &[Problem], actions: &Actions) -> RunResu
             step: step.path.clone(),
             outcome: OutcomeKind::Refused,
             error,
+            how: format!("cannot start `{recipe}`"),
+            problems: problems.to_vec(),
             written: None,
             cut_short: Vec::new(),
         }),
         step_results: vec![step],
         output: String::new(),
         context: Map::new(),
+        inputs: Vec::new(),
         choices: Vec::new(),
+        asks: Vec::new(),
         advice: diagnosis.as_ref().map(|found| next(found, problems, actions)).unwrap_or_default(),
+        cleanup_failures: Vec::new(),
         diagnosis,
         fingerprint: None,
         evidence: None,
@@ -74,6 +80,8 @@ pub fn blocked(recipe: &str, problems: &[Problem], actions: &Actions) -> RunResu
 fn next(diagnosis: &Diagnosis, problems: &[Problem], actions: &Actions) -> Vec<Advice> {
     let own = |problem: &Problem| match &problem.need {
         Need::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),
+        Need::Secret(name) => Some(format!("give `{name}` a value: `--set-file {name}=FILE`")),
+        Need::Fit(name) => Some(format!("give `{name}` another value: `--set {name}=VALUE`")),
         Need::Depth => Some(problem.text.clone()),
         Need::Variables(_) | Need::Program(_) | Need::Path | Need::OldDirectory => None,
     };
@@ -100,7 +108,10 @@ fn facts(problem: &Problem) -> Facts {
         |obstacle| Facts { obstacle: Some(obstacle), detail: problem.text.clone(), ..Facts::default() };
     match &problem.need {
         Need::Variables(names) => Facts { missing_env: names.clone(), ..Facts::default() },
-        Need::Value(name) => Facts { missing_values: vec![name.clone()], ..Facts::default() },
+        Need::Value(name) | Need::Secret(name) => {
+            Facts { missing_values: vec![name.clone()], ..Facts::default() }
+        }
+        Need::Fit(name) => Facts { unfit_values: vec![name.clone()], ..Facts::default() },
         Need::Program(name) => Facts { missing_program: Some(name.clone()), ..Facts::default() },
         Need::Path => found(Obstacle::MissingPath),
         Need::OldDirectory => found(Obstacle::OldDirectory),

@@ -1,6 +1,7 @@
 //! The evidence of a run, from its journal: started processes, resumes, notes. Never changes it.
 
 use engine::run::{
+    ensure::RuleCheck,
     event::OutputRef,
     next::{Next, StartAgain},
     origin::Origin,
@@ -19,7 +20,6 @@ pub struct Evidence {
     /// The original recipe, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub began_with: Option<RecipeRef>,
-    /// The working directory.
     pub working_dir: String,
     /// The same run, to start again.
     pub start_again: StartAgain,
@@ -48,18 +48,14 @@ pub struct RecipeRef {
 /// A process that was started.
 #[derive(Clone, Debug, Serialize)]
 pub struct Process {
-    /// The step.
     pub step: String,
-    /// The attempt.
     pub attempt: u32,
-    /// Its purpose, if it is not the attempt itself: the name of a hook, or `repair`.
+    /// Its purpose, if it is not the attempt itself: the name of a hook, `ensure` or `repair`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// Its process number.
     pub pid: u32,
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Its directory.
     pub cwd: String,
     /// The names of its environment variables, never the values; absent if a run has too many processes to list them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,15 +67,12 @@ pub struct Process {
 /// An attempt at a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct Try {
-    /// The step.
     pub step: String,
     /// Which attempt, from 1.
     pub attempt: u32,
-    /// When it began.
     pub started_at: Timestamp,
     /// When it ended; absent if it still runs, or its runner died.
     pub finished_at: Option<Timestamp>,
-    /// How it ended.
     pub outcome: Option<OutcomeKind>,
     /// Exit code, if a program ended with one.
     pub exit_code: Option<i32>,
@@ -90,10 +83,14 @@ pub struct Try {
     pub error: String,
     /// SHA-256 of its input values.
     pub input_digest: Option<String>,
-    /// Its standard output.
     pub stdout: Option<OutputRef>,
-    /// Its standard error.
     pub stderr: Option<OutputRef>,
+    /// The last prompt that its agent got, as it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<OutputRef>,
+    /// The results of its `ensure` rules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ensure: Vec<RuleCheck>,
 }
 
 /// A resume of the run.
@@ -125,9 +122,7 @@ pub struct Continuation {
 /// A failed attempt that was followed by another one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Retry {
-    /// The step.
     pub step: String,
-    /// The attempt.
     pub attempt: u32,
     /// Why it failed.
     pub error: String,
@@ -138,7 +133,6 @@ pub struct Retry {
 pub struct Note {
     /// The step that it is about.
     pub step: Option<String>,
-    /// The note.
     pub message: String,
     /// What the note suggests.
     #[serde(skip_serializing_if = "Option::is_none")]

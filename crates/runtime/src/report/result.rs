@@ -2,15 +2,15 @@
 //!
 //! Secrets are masked here, because the result leaves the private folder.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use engine::{
     EndReason, RunState, RunStatus, StepStatus,
     failure::{Actions, Diagnosis, advice},
     knowledge::Knowledge,
     run::{
-        event::{Ended, Usage},
-        frame::{Frame, StepState},
+        ensure::RuleCheck,
+        event::Usage,
         next::{Advice, Next},
         origin::Origin,
         outcome::OutcomeKind,
@@ -18,14 +18,22 @@ use engine::{
 };
 use jiff::Timestamp;
 use recipe::{
-    plan::{Plan, Step, StepKind},
+    plan::Plan,
     value::{Map, Value},
 };
 use serde::Serialize;
 
-use super::Failure;
+use super::{
+    Failure,
+    asks::{self, Ask},
+    failure::CleanupFailure,
+    step_results::steps,
+};
 use crate::{
-    report::diagnose::{FailedRun, Found},
+    report::{
+        diagnose::{self, FailedRun, Found},
+        inputs::{InputReport, inputs},
+    },
     run::Preview,
     store::secrets::Mask,
 };
@@ -33,21 +41,11 @@ use crate::{
 /// Version of the result format.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The error of a step that was interrupted.
-fn interrupted_words(step: &Step) -> String {
-    let then = match step.idempotent {
-        true => "a resume runs it again",
-        false => "it is not idempotent, so a resume asks you what to do",
-    };
-    format!("interrupted; {then}")
-}
-
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
     /// Version of this format.
     pub schema_version: u32,
-    /// Name of the recipe.
     pub recipe_name: String,
     /// The run; absent in a dry run, and if nothing was started.
     pub run_id: Option<String>,
@@ -55,7 +53,6 @@ pub struct RunResult {
     pub tracking_id: Option<String>,
     /// Whether the recipe succeeded.
     pub success: bool,
-    /// Status of the run.
     pub status: RunStatus,
     /// `ok`, `failed`, `blocked`, `needs_human`, `refused`, `cancelled`, `interrupted` or `budget`.
     pub outcome: &'static str,
@@ -63,9 +60,7 @@ pub struct RunResult {
     pub reason: Option<EndReason>,
     /// Whether this was a dry run.
     pub dry_run: bool,
-    /// When it began.
     pub started_at: Option<Timestamp>,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// Seconds so far.
     pub duration: f64,
@@ -75,8 +70,13 @@ pub struct RunResult {
     pub output: String,
     /// The context at the end.
     pub context: Map,
-    /// The failure.
+    /// The inputs of the recipe, in a dry run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputReport>,
     pub failure: Option<Failure>,
+    /// Cleanup steps that failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cleanup_failures: Vec<CleanupFailure>,
     /// The diagnosis of the failure.
     pub diagnosis: Option<Diagnosis>,
     /// Equal for equal failures; does not depend on the time.
@@ -86,10 +86,12 @@ pub struct RunResult {
     /// The part of the advice that a person has to choose from before the run can continue.
     #[serde(skip)]
     pub choices: Vec<Advice>,
+    /// Questions that wait for a person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Ask>,
     /// The evidence, from the journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<crate::report::evidence::Evidence>,
-    /// The auto-fix report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_fix: Option<crate::report::auto_fix::Report>,
     /// The usage of agents.
@@ -107,7 +109,6 @@ pub struct RunResult {
     pub left_processes: Vec<String>,
     /// How to continue it.
     pub resume: Option<Next>,
-    /// The run folder.
     pub run_dir: Option<String>,
     /// Mask for callers that print more of the run.
     #[serde(skip)]
@@ -117,22 +118,29 @@ pub struct RunResult {
 /// The result of a step.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct StepResult {
-    /// Its id.
     pub step_id: String,
     /// Its path through sub-recipes.
     pub path: String,
-    /// `bash`, `agent` or `recipe`.
+    /// `bash`, `agent`, `recipe` or `ask`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// Its command, as written in the recipe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Its status.
+    /// The last prompt that its agent got, as it was sent; only `show` has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Whether it ran after the end of its recipe.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cleanup: bool,
     pub status: StepStatus,
     /// The text of its value; empty if it has no value.
     pub output: String,
     /// The error; empty if there is no error.
     pub error: String,
+    /// How it failed, in few words that follow `failed`, for a screen.
+    #[serde(skip)]
+    pub failed_how: String,
     /// Seconds that it took.
     pub duration: f64,
     /// How often it was started.
@@ -141,7 +149,6 @@ pub struct StepResult {
     pub started_at: Option<Timestamp>,
     /// When it was finished.
     pub finished_at: Option<Timestamp>,
-    /// How it ended.
     pub outcome: Option<OutcomeKind>,
     /// Exit code, if a program ended with one.
     pub exit_code: Option<i32>,
@@ -163,9 +170,7 @@ pub struct StepResult {
     /// Bytes that were cut out of its value; its log is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_bytes: Option<u64>,
-    /// Its standard output.
     pub stdout: Option<engine::run::event::OutputRef>,
-    /// Its standard error.
     pub stderr: Option<engine::run::event::OutputRef>,
     /// The usage of its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,6 +184,9 @@ pub struct StepResult {
     /// Files that it declares as produced, relative to its directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub produced: Vec<engine::run::event::OutputRef>,
+    /// The results of its `ensure` rules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ensure: Vec<RuleCheck>,
     /// Steps of its sub-recipe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepResult>,
@@ -188,23 +196,17 @@ pub struct StepResult {
 pub struct Subject<'a> {
     /// The run, if it has a folder.
     pub run_id: Option<&'a str>,
-    /// Its tracking id.
     pub tracking_id: Option<&'a str>,
-    /// Its state.
     pub state: &'a RunState,
-    /// Its secrets.
     pub mask: &'a Mask,
-    /// Its status.
     pub status: RunStatus,
     /// The time, for runs that have not ended.
     pub now: Timestamp,
     /// The previews of a dry run.
     pub previews: &'a HashMap<String, Preview>,
-    /// Its folder.
     pub run_dir: Option<String>,
     /// The result text.
     pub output: Option<Value>,
-    /// Its plan.
     pub plan: &'a Plan,
     /// What is believed about programs and their words.
     pub knowledge: &'a Knowledge,
@@ -224,27 +226,9 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         RunStatus::Failed | RunStatus::Waiting => Failure::of(state, mask),
         _ => None,
     };
-    let found = failure.as_ref().and_then(|_| {
-        let actions = |path: &str| match subject.run_id {
-            Some(run) => crate::report::diagnose::actions(run, &subject.recipe, path),
-            None => Actions::default(),
-        };
-        let failed = FailedRun {
-            plan: subject.plan,
-            state,
-            run_dir: subject.run_dir.as_deref().map(std::path::Path::new),
-            mask,
-            knowledge: subject.knowledge,
-        };
-        crate::report::diagnose::failure(&failed, actions)
-    });
-    let found = found.or_else(|| interruption(subject));
-    let resumable = matches!(
-        status,
-        RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
-    );
-    let resume = subject.run_id.filter(|_| resumable);
-    let resume = resume.map(|run| crate::report::diagnose::next_resume(run, found.as_ref()));
+    let asks = asks::of_run(subject);
+    let found = failure.as_ref().and_then(|_| diagnosed(subject)).or_else(|| interruption(subject));
+    let resume = resume(subject, found.as_ref());
     RunResult {
         schema_version: SCHEMA_VERSION,
         recipe_name: root.unit.name.clone(),
@@ -265,10 +249,17 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
             .map(|value| mask.text(&value.render()).into_owned())
             .unwrap_or_default(),
         context: root.context.iter().map(|(name, value)| (name.clone(), mask.value(name, value))).collect(),
+        inputs: if state.settings.dry_run { inputs(&root.unit, mask) } else { Vec::new() },
         failure,
+        cleanup_failures: CleanupFailure::all(state, mask),
         fingerprint: found.as_ref().and_then(|found| found.fingerprint.clone()),
-        advice: found.as_ref().map(|found| found.advice.clone()).unwrap_or_default(),
+        advice: found
+            .iter()
+            .flat_map(|found| found.advice.clone())
+            .chain(asks.iter().flat_map(Ask::advice))
+            .collect(),
         choices: Vec::new(),
+        asks,
         diagnosis: found.map(|found| found.diagnosis),
         evidence: None,
         auto_fix: None,
@@ -284,17 +275,41 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
     }
 }
 
+/// How to continue a run that has not completed.
+fn resume(subject: &Subject<'_>, found: Option<&Found>) -> Option<Next> {
+    let is_resumable = matches!(
+        subject.status,
+        RunStatus::Failed | RunStatus::Interrupted | RunStatus::Waiting | RunStatus::Cancelled
+    );
+    subject.run_id.filter(|_| is_resumable).map(|run| diagnose::next_resume(run, found))
+}
+
+/// The diagnosis of a failed run.
+fn diagnosed(subject: &Subject<'_>) -> Option<Found> {
+    let failed = FailedRun {
+        plan: subject.plan,
+        state: subject.state,
+        run_dir: subject.run_dir.as_deref().map(Path::new),
+        mask: subject.mask,
+        knowledge: subject.knowledge,
+    };
+    diagnose::failure(&failed, |path| actions(subject, path))
+}
+
+/// The actions that help with the failure of a step; a run without a folder has none.
+fn actions(subject: &Subject<'_>, path: &str) -> Actions {
+    let of_run = |run| diagnose::actions(run, &subject.recipe, path);
+    subject.run_id.map(of_run).unwrap_or_default()
+}
+
 /// The diagnosis of a stopped run.
 fn interruption(subject: &Subject<'_>) -> Option<Found> {
     if !matches!(subject.status, RunStatus::Interrupted | RunStatus::Cancelled) {
         return None;
     }
     let said = subject.state.finished.as_ref().and_then(|finished| finished.error.as_deref());
-    let diagnosis = crate::report::diagnose::interruption(said);
-    let actions = match subject.run_id {
-        Some(run) => crate::report::diagnose::actions(run, &subject.recipe, ""),
-        None => Actions::default(),
-    };
+    let diagnosis = diagnose::interruption(said);
+    let actions = actions(subject, "");
     let advice = advice(&diagnosis, "", &actions);
     Some(Found { diagnosis, fingerprint: None, advice, resume: actions.resume })
 }
@@ -310,78 +325,7 @@ fn outcome(status: RunStatus) -> &'static str {
     }
 }
 
-fn steps(subject: &Subject<'_>, frame: &Frame) -> Vec<StepResult> {
-    (0..frame.steps.len()).map(|at| step(subject, frame, at)).collect()
-}
-
-fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
-    let (state, definition) = (&frame.steps[at], &frame.unit.steps[at]);
-    let path = frame.step_path(at);
-    let (mask, preview) = (subject.mask, subject.previews.get(&path));
-    let ended = state.ended.as_deref();
-    let interrupted = state.status == StepStatus::Running && subject.status != RunStatus::Running;
-    // steps that were stopped with the run ended with it
-    let over = subject.state.finished_at.unwrap_or(subject.now);
-    StepResult {
-        step_id: definition.id.clone(),
-        kind: definition.kind.word(),
-        command: match &definition.kind {
-            StepKind::Shell { command } => Some(mask.text(command.text()).into_owned()),
-            _ => None,
-        },
-        status: if interrupted { StepStatus::Pending } else { state.status },
-        interrupted,
-        output: output(state, definition.store.as_deref(), mask),
-        error: match interrupted {
-            true => interrupted_words(definition),
-            false => {
-                let error = ended.and_then(|ended| ended.error.as_deref());
-                mask.quotation(error.unwrap_or_default()).into_owned()
-            }
-        },
-        duration: match state.status {
-            StepStatus::Pending => 0.0,
-            _ => seconds(state.started_at, state.finished_at.or(Some(over))),
-        },
-        attempts: state.attempt,
-        started_at: state.started_at,
-        finished_at: state.finished_at,
-        outcome: match (interrupted, &subject.state.finished) {
-            (true, Some(_)) => Some(OutcomeKind::Cancelled),
-            (true, None) => Some(OutcomeKind::Lost),
-            (false, _) => ended.map(|ended| ended.outcome.kind()),
-        },
-        exit_code: ended.filter(|_| !interrupted).and_then(Ended::exit_code),
-        signal: ended.filter(|_| !interrupted).and_then(Ended::signal),
-        skip_reason: state.skipped.as_ref().map(|reason| Preview::reason(preview, reason)),
-        preview: preview.cloned(),
-        recovered: state.recovered,
-        stored_as: definition.store.clone(),
-        cut_bytes: ended.and_then(|ended| ended.cut_bytes),
-        stdout: ended.and_then(|ended| ended.stdout.clone()),
-        stderr: ended.and_then(|ended| ended.stderr.clone()),
-        usage: ended.and_then(|ended| ended.usage.clone()),
-        definition_digest: definition.digest.clone(),
-        input_digest: state.inputs.as_deref().map(str::to_owned),
-        output_digest: output_digest(state, definition.store.as_deref(), mask),
-        produced: ended.map(|ended| mask.files(&ended.produced)).unwrap_or_default(),
-        steps: state.frame.map(|frame| steps(subject, &subject.state.frames[frame])).unwrap_or_default(),
-        path,
-    }
-}
-
-fn output(state: &StepState, name: Option<&str>, mask: &Mask) -> String {
-    let masked = |value| mask.value(name.unwrap_or_default(), value).render().into_owned();
-    state.value.as_ref().map(masked).unwrap_or_default()
-}
-
-/// The digest of a value. A secret has no digest: short secrets could be guessed from it.
-fn output_digest(state: &StepState, name: Option<&str>, mask: &Mask) -> Option<String> {
-    let value = state.value.as_ref().filter(|_| !name.is_some_and(|name| mask.is_secret(name)))?;
-    Some(recipe::digest::sha256(value.render().as_bytes()))
-}
-
-fn seconds(from: Option<Timestamp>, to: Option<Timestamp>) -> f64 {
+pub(super) fn seconds(from: Option<Timestamp>, to: Option<Timestamp>) -> f64 {
     match (from, to) {
         (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
         _ => 0.0,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::{
     agents::AgentSettings,
-    machine::{host::Host, local::SettingError},
-    repair::{self, Policy},
+    machine::{host::Host, local::SettingError, programs},
+    repair::{self, Policy, UnfinishedLoop},
     runs::{RunError, Runs},
     store::folder::{Options, RepairReview, RequestOptions, RunFolder},
 };
@@ -17,8 +17,8 @@ pub(super) struct Earlier {
     is_off: bool,
     /// How repairs that no rule decides were to be reviewed.
     review: RepairReview,
-    /// A loop that was killed: its settings, and the path of its budget.
-    unfinished: Option<(Policy, PathBuf)>,
+    /// A loop that was killed, or that waits for an answer.
+    unfinished: Option<UnfinishedLoop>,
 }
 
 impl Earlier {
@@ -26,6 +26,23 @@ impl Earlier {
     pub(super) fn of(folder: &RunFolder, options: &Options) -> Earlier {
         let review = options.review.clone();
         Earlier { is_off: options.no_auto_fix, review, unfinished: repair::unfinished(folder, options) }
+    }
+
+    /// Checks that the reviewer is another agent program than the one that repairs.
+    pub(super) fn reviews_others(
+        &self,
+        options: &RequestOptions,
+        agents: &AgentSettings,
+        host: &Host,
+    ) -> Result<(), SettingError> {
+        let kept = || self.review.agent.clone().filter(|_| options.auto_fix.is_some());
+        let repairs = options.repair_agent.as_deref().unwrap_or(agents.program());
+        match options.review.agent.clone().or_else(kept) {
+            Some(name) if programs::is_same(&name, repairs, agents, host) => {
+                Err(SettingError::ReviewAgent(name))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -56,27 +73,18 @@ impl AutoFix {
             repair::forbid(host);
             return Ok(AutoFix { policy: None, budget: None, is_off, continues: false });
         }
-        let known = earlier.unfinished.as_ref().map(|(_, budget)| budget.clone());
-        let continues = known.is_some();
+        let known = earlier.unfinished.as_ref().map(|unfinished| unfinished.budget.clone());
+        let continues = earlier.unfinished.as_ref().is_some_and(|unfinished| !unfinished.is_paused);
         let asked = options.auto_fix.filter(|_| !options.dry_run);
         let asked = asked.map(|max_attempts| Policy {
             max_attempts,
             repair_agent: options.repair_agent.clone(),
             review: options.review.or(&earlier.review),
         });
-        let Some(mut policy) = asked.or(earlier.unfinished.map(|(policy, _)| policy)) else {
+        let Some(mut policy) = asked.or(earlier.unfinished.map(|unfinished| unfinished.policy)) else {
             return Ok(AutoFix { policy: None, budget: None, is_off, continues });
         };
         let budget = repair::prepare(runs, &mut policy, known, host)?;
         Ok(AutoFix { policy: Some(policy), budget: Some(budget), is_off, continues })
-    }
-}
-
-/// Checks that the reviewer is another agent than the one that repairs.
-pub(super) fn reviews_others(options: &RequestOptions, agents: &AgentSettings) -> Result<(), SettingError> {
-    let repairs = options.repair_agent.as_ref().unwrap_or(&agents.program);
-    match &options.review.agent {
-        Some(name) if name == repairs => Err(SettingError::ReviewAgent(name.clone())),
-        _ => Ok(()),
     }
 }

@@ -8,6 +8,8 @@ use recipe::{
     value::{Map, Value},
 };
 
+use super::given_answers::is_answer;
+
 /// Given context values.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
@@ -20,7 +22,7 @@ pub struct Inputs {
 impl Inputs {
     /// What the checker has to know about them.
     pub fn given(&self, tags: Vec<String>) -> Given {
-        let typed = self.own.iter().map(|(name, _)| name.clone()).collect();
+        let typed = self.own.iter().map(|(name, _)| name.clone()).filter(|name| !is_answer(name)).collect();
         Given { names: self.names(), typed, tags, ..Given::default() }
     }
 

@@ -3,9 +3,13 @@
 //! A surface translates its input into a request and shows the result. Everything in between is decided here and
 //! below; the origin of a request never changes it.
 
+mod answer;
 mod auto_fix;
+mod cancel;
+mod given_answers;
 mod inputs;
 mod plan_resume;
+mod repair_decision;
 mod resume;
 mod run;
 
@@ -17,9 +21,10 @@ use recipe::{
 };
 
 pub use crate::{
-    runs::{Beside, CancelRequest},
-    store::folder::{Questions, RepairReview, RequestOptions},
+    runs::{AnswerRequest, Beside, CancelRequest},
+    store::folder::{AgentChoice, AskOptions, Questions, RepairReview, RequestOptions, TagFilter},
 };
+pub use answer::{AfterAnswer, AnswerOutcome, AnswerRequestError};
 pub use inputs::Inputs;
 pub use plan_resume::PlannedResume;
 pub use resume::ResumeRequest;

@@ -13,7 +13,9 @@ use recipe::{
 
 use super::{
     Inputs, Listener, RequestError, accept,
-    auto_fix::{AutoFix, Earlier, reviews_others},
+    auto_fix::{AutoFix, Earlier},
+    given_answers,
+    repair_decision::Settled,
 };
 use crate::{
     machine::{
@@ -92,25 +94,40 @@ impl Runs {
         machine: &LocalMachine,
         listener: &mut dyn Listener,
     ) -> Result<RunResult, RequestError> {
+        let result = self.resume_once(request, machine, listener)?;
+        self.stay_for_repair(result, &request.options.asking, machine, listener)
+    }
+
+    /// The same; a repair that waits for a person ends it.
+    pub(super) fn resume_once(
+        &self,
+        request: &ResumeRequest,
+        machine: &LocalMachine,
+        listener: &mut dyn Listener,
+    ) -> Result<RunResult, RequestError> {
         let folder = self.find(&request.run)?;
         let header = header(&folder)?;
         in_own_directory(request, &header)?;
         // before the recipe is read: an interrupted repair may have changed it
         let undone = self.undo_repair(&folder, GRACE).map_err(|error| open_error(&folder, error))?;
         undone.iter().for_each(|message| listener.note(message));
+        let accepted = match self.settle_repair(request, &folder, listener)? {
+            Settled::Continues(accepted) => accepted,
+            Settled::Over(result) => return Ok(*result),
+        };
+        let resumes = || self.open(folder.clone()).map(|opened| opened.state.resumes).ok();
+        let before = resumes();
         let mut request = request.clone();
-        let records = || self.open(folder.clone()).map(|opened| opened.records.len()).ok();
-        let before = records().filter(|_| request.accept_repair);
-        let accepted = before.map(|_| repair::accept_waiting_repair(&folder)).transpose()?;
         if accepted.is_some() {
-            request.recipe = header.recipe_file.clone();
+            let opened = self.open(folder.clone()).map_err(|error| open_error(&folder, error))?;
+            request.recipe = opened.recipe.file.or(header.recipe_file);
         }
         let request = &request;
         let result = self.with_ready(request, machine, listener, |ready, listener| {
             self.continue_ready(request, ready, listener)
         });
-        if let Some(accepted) = accepted.filter(|_| records() == before) {
-            // nothing was started: the repair waits as before
+        if let Some(accepted) = accepted.filter(|_| resumes() == before) {
+            // nothing was started: the recipe is as it was, and the next resume uses the repair
             accepted.take_back(&folder).map_err(AcceptError::from)?;
         }
         result
@@ -128,13 +145,8 @@ impl Runs {
         let header = header(&folder)?;
         in_own_directory(request, &header)?;
         let options = &request.options;
-        // the variables that chose the agent and led to recipes may be missing in this shell
-        let before = header.options.variables.clone().into_iter();
-        let is_compat = options.compat || header.options.compat;
-        let machine = &machine.with_defaults(before.chain(is_compat.then(compat_depth)));
-        let dirs = [options.recipe_dirs.clone(), header.options.recipe_dirs.clone()].concat();
-        let working_dir = request.working_dir.as_deref().map(|dir| machine.absolute(dir));
-        let library = machine.library(&dirs, &working_dir.unwrap_or_else(|| machine.cwd.clone()));
+        let machine = &machine_of(machine, options, &header.options);
+        let library = library_of(machine, request, &header.options);
         let recording = Recording::new(&library);
         let (edited, recipe_file) = edited(request, &header, &library, &recording, listener)?.unzip();
         let edited = edited.map(|plan| (plan, &recording));
@@ -143,6 +155,7 @@ impl Runs {
         if request.same_recipe {
             is_of(plan, &library, &header)?;
         }
+        let (inputs, answers) = given_answers::take_out(plan, &request.inputs, &header.working_dir)?;
         let base = match edited {
             Some(_) => machine.cwd.clone(),
             None => opened.recipe.base(&header.working_dir),
@@ -156,11 +169,12 @@ impl Runs {
         for problem in warnings(&host, plan, &base, &header.working_dir) {
             listener.warning(&problem);
         }
-        let program = options.agent_binary.as_deref().or(header.options.agent_binary.as_deref());
+        let choice = options.agent.or(&header.options.agent);
         let allowance = Allowance { budget: header.options.budget, raised: options.budget };
         let change = |kept: &mut Options| {
             options.change(kept, |dir| machine.absolute(dir));
             kept.step_timeout = step_timeout;
+            kept.asking.answers.extend(answers.clone());
         };
         let resume = Resume {
             interrupted: request.interrupted,
@@ -169,11 +183,11 @@ impl Runs {
             effects: request.effects(),
             plan_digest: request.plan_digest.clone(),
             beside: request.beside,
-            given: request.inputs.given_anew(plan.root(), &opened.state.settings.given),
+            given: inputs.given_anew(plan.root(), &opened.state.settings.given),
             edited,
             recipe_file: recipe_file.flatten(),
             change: &change,
-            agents: known.agents(program, allowance, &header.working_dir)?,
+            agents: known.agents(&choice, allowance, &header.working_dir)?,
             host,
             loader: &library,
             origin: request.origin.clone(),
@@ -189,7 +203,7 @@ impl Runs {
     ) -> Result<RunResult, RequestError> {
         let Ready { opened, mut resume, machine, base } = ready;
         let earlier = Earlier::of(&opened.folder, &opened.header.options);
-        reviews_others(&request.options, &resume.agents)?;
+        earlier.reviews_others(&request.options, &resume.agents, &resume.host)?;
         let auto_fix = AutoFix::choose(self, &request.options, earlier, &mut resume.host)?;
         let change = resume.change;
         let change = |options: &mut Options| {
@@ -212,11 +226,18 @@ impl Runs {
             recipe_file: recipe_file.unwrap_or_else(|| machine.absolute(Path::new(&opened.recipe.path))),
             host_for: &host_for,
             level: 0,
+            wait: request.options.asking.wait,
         });
         let mut reporter = listener.reporter();
         let result = match fixer {
             Some(fixer) => fixer.resume(opened, resume, &mut *reporter)?,
-            None => self.resume_opened(opened, resume, &mut *reporter)?,
+            None => {
+                let folder = opened.folder.clone();
+                let mut result = self.resume_opened(opened, resume, &mut *reporter)?;
+                // a person may have accepted a repair of an earlier loop
+                result.auto_fix = repair::load(&folder).and_then(|fix| fix.in_result(&result));
+                result
+            }
         };
         Ok(if auto_fix.is_off { repair::not_wanted(result) } else { result })
     }
@@ -226,7 +247,7 @@ fn header(folder: &RunFolder) -> Result<Header, RequestError> {
     folder.header().map_err(|error| open_error(folder, error.into()))
 }
 
-fn open_error(folder: &RunFolder, error: OpenError) -> RequestError {
+pub(super) fn open_error(folder: &RunFolder, error: OpenError) -> RequestError {
     RequestError::Open { folder: folder.clone(), error }
 }
 
@@ -239,6 +260,20 @@ fn in_own_directory(request: &ResumeRequest, header: &Header) -> Result<(), Requ
     }
     let (run, own) = (header.run_id.clone(), header.working_dir.clone());
     Err(RequestError::OtherDirectory { run, own, asked: asked.clone() })
+}
+
+/// The machine as the run knew it: the variables that chose the agent and led to recipes may be missing in this shell.
+fn machine_of(machine: &LocalMachine, asked: &RequestOptions, kept: &Options) -> LocalMachine {
+    let is_compat = asked.compat || kept.compat;
+    let before = kept.variables.clone().into_iter();
+    machine.with_defaults(before.chain(is_compat.then(compat_depth)))
+}
+
+/// The recipes that a resume can find.
+fn library_of(machine: &LocalMachine, request: &ResumeRequest, kept: &Options) -> Library {
+    let dirs = [request.options.recipe_dirs.clone(), kept.recipe_dirs.clone()].concat();
+    let working_dir = request.working_dir.as_deref().map(|dir| machine.absolute(dir));
+    machine.library(&dirs, &working_dir.unwrap_or_else(|| machine.cwd.clone()))
 }
 
 /// Reads and checks the edited recipe; also returns its absolute path.
@@ -286,18 +321,17 @@ impl RequestOptions {
         if self.max_agents.is_some() {
             options.max_agents = self.max_agents;
         }
-        if self.agent_binary.is_some() {
-            options.agent_binary.clone_from(&self.agent_binary);
-        }
+        options.agent = self.agent.or(&options.agent);
         if let Some(dir) = &self.audit_dir {
             options.audit_dir = Some(absolute(dir));
         }
         options.no_auto_stage |= self.no_auto_stage;
+        options.switches.no_cleanup |= self.no_cleanup;
+        options.asking.wait = self.asking.wait;
         options.compat |= self.compat;
-        options.strict |= self.strict;
+        options.switches.strict |= self.strict;
         if !self.tags().is_empty() {
-            options.include_tags.clone_from(&self.include_tags);
-            options.exclude_tags.clone_from(&self.exclude_tags);
+            options.tags.clone_from(&self.tags);
         }
     }
 }

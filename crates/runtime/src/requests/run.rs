@@ -12,11 +12,13 @@ use recipe::{
 
 use super::{
     Inputs, Listener, RequestError, accept,
-    auto_fix::{AutoFix, Earlier, reviews_others},
+    auto_fix::{AutoFix, Earlier},
+    given_answers,
 };
 use crate::{
     agents::AgentSettings,
     machine::{
+        agent_fit,
         discovery::Library,
         local::{Allowance, LocalMachine, SettingError, compat_depth, warnings},
     },
@@ -24,7 +26,7 @@ use crate::{
     report::RunResult,
     runs::{Beside, ConcurrencyPolicy, MAX_PARALLEL, Runs, Stale, Start, canonical_recipe},
     store::{
-        folder::{Options, Recovery, RequestOptions, StoredRequest, store_inputs},
+        folder::{Options, Recovery, RequestOptions, StoredRequest, Switches, store_inputs},
         secrets::Mask,
         sources::Recording,
     },
@@ -70,35 +72,56 @@ impl RunRequest {
     /// Finds and checks the recipe with everything that it reaches, and runs nothing.
     pub fn check(&self, machine: &LocalMachine) -> Result<Checked, RequestError> {
         let library = self.library(machine);
-        self.examine(&library, &Recording::new(&library))
+        self.examine(machine, &library, &Recording::new(&library))
     }
 
     fn library(&self, machine: &LocalMachine) -> Library {
         machine.library(&self.options.recipe_dirs, &machine.absolute(&self.working_dir))
     }
 
-    fn examine(&self, library: &Library, recording: &Recording<'_>) -> Result<Checked, RequestError> {
+    fn examine(
+        &self,
+        machine: &LocalMachine,
+        library: &Library,
+        recording: &Recording<'_>,
+    ) -> Result<Checked, RequestError> {
         let loaded = library
             .root(&self.recipe)
             .map_err(|error| RequestError::Recipe { recipe: self.recipe.clone(), error })?;
         recording.root(&loaded);
         let checked = check(loaded, recording, &self.inputs.given(self.options.tags()));
-        Ok(if self.options.strict { checked.strict() } else { checked })
+        let checked = if self.options.strict { checked.strict() } else { checked };
+        let dir = machine.absolute(&self.working_dir);
+        // settings that cannot be used are reported when the run is prepared
+        Ok(match machine.agents(&self.options.agent, Allowance::default(), &dir) {
+            Ok(settings) => agent_fit::fitted(checked, &settings),
+            Err(_) => checked,
+        })
+    }
+
+    /// The same request, with its answers among the options and not among the values.
+    fn with_answers(&self, plan: &Plan, working_dir: &Path) -> Result<RunRequest, SettingError> {
+        let (inputs, answers) = given_answers::take_out(plan, &self.inputs, working_dir)?;
+        let mut request = RunRequest { inputs, ..self.clone() };
+        request.options.asking.answers = answers;
+        Ok(request)
     }
 
     /// The request in the form for the run folder.
     fn stored(&self, plan: &Plan, working_dir: &Path) -> StoredRequest {
         let mut inputs = Map::new();
         self.inputs.put_over(&mut inputs, plan.root());
-        let mut mask = Mask::new(plan.units.iter().flat_map(|unit| unit.secrets.clone()));
+        let mut mask = Mask::declared(&plan.units);
         mask.learn(&inputs);
         let absolute = |dir: &PathBuf| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
-        let options = RequestOptions {
+        let mut options = RequestOptions {
             max_parallel: self.options.max_parallel.filter(|number| *number != MAX_PARALLEL),
             recovery: self.options.recovery.filter(|mode| *mode != Recovery::default()),
             recipe_dirs: self.options.recipe_dirs.iter().map(absolute).collect(),
             ..self.options.clone()
         };
+        options.sort_tags();
+        options.asking.answers = given_answers::masked(plan, &options.asking.answers);
         StoredRequest {
             beside: self.beside,
             inputs: store_inputs(&inputs, &mask),
@@ -112,7 +135,7 @@ impl RunRequest {
 impl RequestOptions {
     /// The tags that steps are chosen by.
     pub(super) fn tags(&self) -> Vec<String> {
-        [self.include_tags.clone(), self.exclude_tags.clone()].concat()
+        [self.tags.include_tags.clone(), self.tags.exclude_tags.clone()].concat()
     }
 }
 
@@ -157,9 +180,9 @@ impl Runs {
     ) -> Result<RunResult, RequestError> {
         let library = request.library(machine);
         let recording = Recording::new(&library);
-        let plan = accept(&request.recipe, request.examine(&library, &recording)?, listener)?;
-        let asked = machine.absolute(&request.working_dir);
-        let working_dir = std::fs::canonicalize(&asked).unwrap_or(asked);
+        let plan = accept(&request.recipe, request.examine(machine, &library, &recording)?, listener)?;
+        let working_dir = real(machine.absolute(&request.working_dir));
+        let request = &request.with_answers(&plan, &working_dir)?;
         let machine = machine.with_defaults(request.options.compat.then(compat_depth));
         let known = machine.with_files(&plan, &machine.cwd, &working_dir);
         let mut host = known.host(&plan);
@@ -169,7 +192,7 @@ impl Runs {
         let recipe_file = library.absolute(&plan.root().path);
         // settings that cannot be used are reported before a budget is made
         let settings = Settings::read(&request.options, &known, &working_dir)?;
-        reviews_others(&request.options, &settings.agents)?;
+        Earlier::default().reviews_others(&request.options, &settings.agents, &host)?;
         let auto_fix = AutoFix::choose(self, &request.options, Earlier::default(), &mut host)?;
         let start = Start {
             options: Options {
@@ -201,14 +224,31 @@ impl Runs {
             recipe_file,
             host_for: &host_for,
             level: 0,
+            wait: request.options.asking.wait,
         });
-        let mut reporter = listener.reporter();
-        let result = match fixer {
-            Some(fixer) => fixer.start(start, &mut *reporter)?,
-            None => self.start(start, &mut *reporter)?,
-        };
+        let result = self.carry_out(start, fixer, listener)?;
+        let result = self.stay_for_repair(result, &request.options.asking, &machine, listener)?;
         Ok(if auto_fix.is_off { repair::not_wanted(result) } else { result })
     }
+
+    /// Runs a recipe, with auto-fix if it is wanted.
+    fn carry_out(
+        &self,
+        start: Start<'_>,
+        fixer: Option<Loop<'_>>,
+        listener: &mut dyn Listener,
+    ) -> Result<RunResult, RequestError> {
+        let mut reporter = listener.reporter();
+        Ok(match fixer {
+            Some(fixer) => fixer.start(start, &mut *reporter)?,
+            None => self.start(start, &mut *reporter)?,
+        })
+    }
+}
+
+/// A directory without links, if it exists.
+fn real(dir: PathBuf) -> PathBuf {
+    std::fs::canonicalize(&dir).unwrap_or(dir)
 }
 
 /// Settings of a new run from its request, the environment and configuration files.
@@ -224,8 +264,7 @@ impl Settings {
         working_dir: &Path,
     ) -> Result<Settings, SettingError> {
         let allowance = Allowance { budget: options.budget, ..Allowance::default() };
-        let agents = known.agents(options.agent_binary.as_deref(), allowance, working_dir)?;
-        reviews_others(options, &agents)?;
+        let agents = known.agents(&options.agent, allowance, working_dir)?;
         let step_timeout = match options.step_timeout {
             None => known.step_timeout()?,
             given => given,
@@ -240,11 +279,10 @@ impl RequestOptions {
         Options {
             variables: known.kept_variables(),
             ambient: env_overrides::below(plan, known.variables.beginning_with(env_name::PREFIX)),
-            include_tags: self.include_tags.clone(),
-            exclude_tags: self.exclude_tags.clone(),
+            tags: self.tags.clone(),
             max_parallel: self.max_parallel.unwrap_or(MAX_PARALLEL),
             max_agents: self.max_agents,
-            agent_binary: self.agent_binary.clone(),
+            agent: self.agent.clone(),
             no_auto_stage: self.no_auto_stage,
             recovery: self.recovery.unwrap_or_default(),
             audit_dir: self.audit_dir.as_deref().map(|dir| known.absolute(dir)),
@@ -252,7 +290,8 @@ impl RequestOptions {
             review: self.review.clone(),
             budget: self.budget,
             compat: self.compat,
-            strict: self.strict,
+            switches: Switches { strict: self.strict, no_cleanup: self.no_cleanup },
+            asking: self.asking.clone(),
             ..Options::default()
         }
     }

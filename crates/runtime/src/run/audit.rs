@@ -8,6 +8,7 @@ use std::{
 
 use engine::{Event, RunState};
 use jiff::Timestamp;
+use recipe::plan::{Step, StepKind};
 use serde_json::json;
 
 use crate::{os::files, run::DriveError, store::secrets::Mask};
@@ -57,22 +58,32 @@ impl Audit {
         let ended = step.ended.as_deref();
         let error =
             ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.quotation(error).into_owned());
+        let usage = ended.and_then(|ended| ended.usage.as_ref());
         let line = json!({
-            "step_id": frame.unit.steps[at].id,
+            "step_id": frame.step_id(at),
             "status": step.status.as_str(),
             "duration_ms": duration,
             "error": error,
             "output_len": step.value.as_ref().map_or(0, |value| value.render().len()),
             "path": path,
             "type": frame.unit.steps[at].kind.word(),
+            "shell": shell_word(&frame.unit.steps[at]),
             "recipe": frame.unit.name,
             "attempts": step.attempt,
             "started_at": step.started_at,
+            "cleanup": step.is_cleanup,
+            "agent": usage.and_then(|usage| usage.program.as_ref()),
+            "permissions": usage.and_then(|usage| usage.permissions.as_ref()),
             "skipped": step.skipped.as_ref().map(engine::run::outcome::SkipReason::describe),
         });
         let written = files::write_all("audit.write", &mut self.file, format!("{line}\n").as_bytes());
         written.map_err(|source| DriveError::Audit { path: self.path.clone(), source })
     }
+}
+
+/// How bash runs the command of a step; nothing for other steps.
+fn shell_word(step: &Step) -> Option<&'static str> {
+    matches!(step.kind, StepKind::Shell { .. }).then(|| step.shell.as_str())
 }
 
 /// A recipe's name as part of a file name. The result cannot lead out of the directory.

@@ -18,8 +18,8 @@ use engine::{
 use recipe::{plan::Plan, value::Value};
 
 use super::{
-    DriveError, Halt, Notice, Preview, Reporter, Signals, audit::Audit, output::ShownOutput,
-    run_store::RunStore, signals, spec::RunSpec, tasks::Tasks,
+    DriveError, Halt, Notice, Preview, Reporter, Signals, audit::Audit, cleanup::StopCleanup,
+    output::ShownOutput, run_store::RunStore, signals, spec::RunSpec, tasks::Tasks,
 };
 use crate::{
     os::{clock, files, guardian::GuardianProcess, process},
@@ -52,6 +52,18 @@ pub struct Parts<'a> {
     pub audits: Vec<Audit>,
 }
 
+/// What remains of a driver.
+pub struct DrivenRun {
+    /// The plan of the run.
+    pub plan: Plan,
+    /// Its state.
+    pub state: RunState,
+    /// Its secrets.
+    pub mask: Mask,
+    /// The previews of a dry run.
+    pub previews: HashMap<String, Preview>,
+}
+
 /// Everything that a run needs.
 pub struct Driver<'a> {
     pub(super) spec: RunSpec<'a>,
@@ -76,7 +88,7 @@ pub struct Driver<'a> {
     pub(super) noted_left_out: bool,
     /// Processes that were ended before the end of the run.
     pub(super) ended_processes: Vec<process::Survivor>,
-    pub(super) halt: Option<Halt>,
+    pub(super) cleanup: StopCleanup,
 }
 
 /// The environment that all steps share.
@@ -104,6 +116,8 @@ impl<'a> Driver<'a> {
         settings.rate_limits = spec.agents.rate.clone();
         settings.recovery = spec.options.recovery;
         settings.budgets = spec.agents.budgets();
+        settings.answers.clone_from(&spec.options.asking.answers);
+        settings.stays = spec.options.asking.wait;
         Driver {
             spec,
             plan,
@@ -122,7 +136,7 @@ impl<'a> Driver<'a> {
             pending_notes: Vec::new(),
             noted_left_out: false,
             ended_processes: Vec::new(),
-            halt: None,
+            cleanup: StopCleanup::default(),
         }
     }
 
@@ -136,13 +150,16 @@ impl<'a> Driver<'a> {
         lived
     }
 
-    /// The parts that remain when the run is over: plan, state, secrets, and the previews of a dry run.
-    pub fn into_parts(self) -> (Plan, RunState, Mask, HashMap<String, Preview>) {
-        (self.plan, self.state, self.mask, self.previews)
+    /// The parts that remain when the run is over.
+    pub fn into_parts(self) -> DrivenRun {
+        DrivenRun { plan: self.plan, state: self.state, mask: self.mask, previews: self.previews }
     }
 
     async fn live(&mut self, first: Vec<Event>) -> Result<(), DriveError> {
         let mut signals = Signals::new().map_err(DriveError::Signals)?;
+        if let Some(folder) = &self.store.folder {
+            self.mask.keep(folder.path())?;
+        }
         for event in first {
             self.record(event, None)?;
         }
@@ -167,12 +184,22 @@ impl<'a> Driver<'a> {
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             ticks.tick().await;
         }
+        // a run without a process is cancelled by one that only stops it
+        if self.store.folder.as_ref().is_some_and(signals::cancel_requested) {
+            self.halt(Halt::Cancel)?;
+        }
         let mut inbox = signals::inbox();
         let reaper = process::reap_adopted();
         tokio::pin!(reaper);
         loop {
-            if self.advance()? || (self.halt.is_some() && self.tasks.set.is_empty()) {
+            if self.advance()? {
                 return Ok(());
+            }
+            if self.tasks.halt.is_some() && self.tasks.set.is_empty() {
+                match self.begin_cleanup()? {
+                    true => continue,
+                    false => return Ok(()),
+                }
             }
             let tick = async {
                 match &mut ticks {
@@ -180,13 +207,18 @@ impl<'a> Driver<'a> {
                     None => std::future::pending().await,
                 }
             };
+            let deadline = self.state.next_deadline();
             tokio::select! {
                 biased;
                 halt = signals.next() => self.halt(halt)?,
+                () = StopCleanup::time_is_up(self.cleanup.until()) => self.end_cleanup()?,
                 Some(progress) = self.tasks.progress.1.recv() => self.take_progress(progress)?,
                 Some(done) = self.tasks.set.join_next() => self.take(done)?,
                 () = self.shown.outputs.changed() => self.shown.forward(self.reporter, &self.mask),
-                _ = inbox.tick(), if self.halt.is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
+                () = Driver::question_due(deadline), if self.tasks.halt.is_none() => {
+                    self.happen(Happening::QuestionsDue { now: clock::now() })?;
+                }
+                _ = inbox.tick(), if self.tasks.halt.is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
                 () = tick => self.reporter.notice(Notice::Tick { state: &self.state }),
                 _ = &mut reaper => {}
             }
@@ -223,7 +255,9 @@ impl<'a> Driver<'a> {
     fn accept(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
         for action in actions {
             match action {
-                Action::Record(_) | Action::Note { .. } | Action::FinishStep(_) => self.perform(action)?,
+                Action::Record(_) | Action::Note { .. } | Action::FinishStep(_) | Action::EndWork(_) => {
+                    self.perform(action)?;
+                }
                 _ => self.pending_actions.push(action),
             }
         }
@@ -259,11 +293,15 @@ impl<'a> Driver<'a> {
         if let Some(value) = &value {
             learn_secret(&mut self.mask, &self.state, &record.event, value);
         }
+        self.mask.learn_answer(&self.state, &record.event);
         self.state.apply(&self.plan, &record, value);
         if let Event::RecipeEntered { path, .. } = &record.event
             && let Some(frame) = self.state.step(path).and_then(|step| step.frame)
         {
             self.mask.learn_frame(&self.state.frames[frame]);
+        }
+        if let Event::LoopEntered { path, .. } = &record.event {
+            self.mask.learn_items(&self.state, path);
         }
         if let Event::RunResumed(_) = &record.event {
             self.mask.learn_frame(self.state.root());
@@ -321,7 +359,7 @@ impl<'a> Driver<'a> {
 
 /// Masks the value of a step from now on, if the step makes a secret.
 fn learn_secret(mask: &mut Mask, state: &RunState, event: &Event, value: &Value) {
-    if let Event::StepFinished { path, .. } = event
+    if let Event::StepFinished { path, .. } | Event::WorkEnded { path, .. } = event
         && let Some(step) = state.planned(path)
     {
         mask.learn_result(&step, value);

@@ -12,8 +12,9 @@ use engine::{
     },
 };
 use recipe::{
-    plan::{Step, StepKind, Target, Unit},
+    plan::{EnsureRule, Step, StepKind, Target, Unit, ValueTemplate},
     scope::{Foreseen, Scope},
+    syntax::{PermissionLevel, Shell, When},
     template::Template,
 };
 use serde::Serialize;
@@ -63,38 +64,73 @@ impl Preview {
 
 impl Driver<'_> {
     /// In a dry run: reports what a step would do, and does nothing.
-    pub(super) fn rehearse(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
+    pub(super) fn rehearse(
+        &mut self,
+        path: &str,
+        (frame, at): (FrameId, usize),
+        step: &Step,
+    ) -> Result<(), DriveError> {
         let scope = &self.state.frames[frame].foreseen();
         let (what, rendered) = match &step.kind {
+            _ if step.each().is_some() => {
+                let what = "would run once for each item of a list that is known only later: ";
+                (what.to_owned(), step.each().map(|each| written_list(&each.list)))
+            }
+            StepKind::Shell { command } if step.shell == Shell::Strict => {
+                ("would run (shell: strict): ".to_owned(), Some(command.render(scope)))
+            }
             StepKind::Shell { command } => ("would run: ".to_owned(), Some(command.render(scope))),
-            StepKind::Agent(agent) => ("would ask an agent: ".to_owned(), Some(agent.prompt.render(scope))),
+            StepKind::Agent(agent) => match &agent.prompt_file {
+                Some(file) => {
+                    ("would ask an agent what is in the file ".to_owned(), Some(file.render(scope)))
+                }
+                None => ("would ask an agent: ".to_owned(), Some(agent.prompt.render(scope))),
+            },
+            StepKind::Ask(ask) => {
+                let choices = ask.choices.join(", ");
+                (format!("would ask a person ({choices}): "), Some(ask.question.render(scope)))
+            }
             StepKind::Nested { target: Target::Dynamic { name, .. }, .. } if hides(scope, name) => {
                 let name = name.render(scope);
                 (format!("would run the recipe `{name}`, a name that is known only later"), None)
             }
-            StepKind::Nested { .. } if self.goes_round(path, frame, step) => {
+            StepKind::Nested { .. } if self.goes_round(path, (frame, at), step) => {
                 ("would run a recipe that is already running".to_owned(), None)
             }
             StepKind::Nested { .. } if may_exceed(&self.state, path).is_some() => {
                 ("would run a recipe".to_owned(), None)
             }
-            StepKind::Nested { .. } => return self.rehearse_nested(path, frame, step),
+            StepKind::Nested { .. } => return self.rehearse_nested(path, (frame, at), step),
         };
-        self.foretell(path, frame, step, &what, rendered)?;
+        self.foretell(path, &what, rendered)?;
         self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
     }
 
+    /// In a dry run: what a step with a loop would do that enters it now.
+    pub(super) fn foreseen_loop(&self, event: &Event) -> Option<(String, String)> {
+        let Event::LoopEntered { path, items } = event else { return None };
+        let step = self.state.planned(path).filter(|_| self.state.settings.dry_run)?;
+        let what = match step.repeat() {
+            Some(repeat) => {
+                let until = repeat.until.as_ref().map(|until| format!(" until `{}`", until.text()));
+                let most = if until.is_some() { "at most " } else { "" };
+                format!("would run {most}{} times{}", repeat.max, until.unwrap_or_default())
+            }
+            None => format!("would run once for each of {} items", items.len()),
+        };
+        Some((path.clone(), what))
+    }
+
     /// Reports what a step would do.
-    fn foretell(
+    pub(super) fn foretell(
         &mut self,
         path: &str,
-        frame: FrameId,
-        step: &Step,
         what: &str,
         rendered: Option<String>,
     ) -> Result<(), DriveError> {
+        let Some((frame, at)) = self.state.locate(path) else { return Ok(()) };
         let masked = |text: &str| self.mask.text(text).into_owned();
-        let undecided = engine::run::decide::undecided(&self.state.frames[frame], step);
+        let undecided = engine::run::decide::undecided(&self.state.frames[frame], at);
         let undecided = undecided.map(|condition| masked(condition.text()));
         let rendered = rendered.map(|text| masked(&text));
         let condition =
@@ -107,7 +143,23 @@ impl Driver<'_> {
                 format!("from here on the run may exceed the total step limit ({limit}) of `{recipe}`")
             }
         });
-        let notes = condition.into_iter().chain(limit).collect();
+        let step = &self.state.frames[frame].unit.steps[at];
+        let when = (step.when == When::Failed).then(|| "only after a step has failed".to_owned());
+        let rule =
+            |rule: &EnsureRule| format!("{} {}", rule.kind().as_str(), rule.demand().replace('\n', " "));
+        // every instance of a loop has the rules
+        let rules = step.ensure.iter().filter(|_| step.looped.is_none());
+        let rules: Vec<String> = rules.map(rule).collect();
+        let ensure = (!rules.is_empty()).then(|| masked(&format!("then ensures: {}", rules.join("; "))));
+        let limited = match &step.kind {
+            StepKind::Agent(agent) => {
+                let permissions = agent.permissions.unwrap_or_else(|| self.permissions_in(frame));
+                (permissions.level != PermissionLevel::Full)
+                    .then(|| format!("permissions: {}", permissions.level.as_str()))
+            }
+            _ => None,
+        };
+        let notes = when.into_iter().chain(limited).chain(condition).chain(limit).chain(ensure).collect();
         let mut preview =
             Preview { dry_run: String::new(), rendered, undecided, action: masked(what), notes };
         preview.dry_run = preview.in_words(preview.rendered.as_deref());
@@ -118,8 +170,8 @@ impl Driver<'_> {
 
     /// Whether a step runs one of the recipes around it under a condition that is still unknown: then it is unknown
     /// when the recursion ends.
-    fn goes_round(&mut self, path: &str, frame: FrameId, step: &Step) -> bool {
-        if engine::run::decide::undecided(&self.state.frames[frame], step).is_none() {
+    fn goes_round(&mut self, path: &str, (frame, at): (FrameId, usize), step: &Step) -> bool {
+        if engine::run::decide::undecided(&self.state.frames[frame], at).is_none() {
             return false;
         }
         let Ok(unit) = self.target(path, frame, step) else { return false };
@@ -134,15 +186,20 @@ impl Driver<'_> {
     }
 
     /// Enters a recipe, or fails as a real run would.
-    fn rehearse_nested(&mut self, path: &str, frame: FrameId, step: &Step) -> Result<(), DriveError> {
+    fn rehearse_nested(
+        &mut self,
+        path: &str,
+        (frame, at): (FrameId, usize),
+        step: &Step,
+    ) -> Result<(), DriveError> {
         let entered = self.target(path, frame, step).and_then(|unit| {
-            let problem = self.entry_problem(frame, step, &unit);
+            let problem = self.entry_problem((frame, at), &unit);
             problem.map_or(Ok(unit), Err)
         });
         match entered {
             Ok(unit) => {
                 let what = format!("would run the recipe `{}`", unit.name);
-                self.foretell(path, frame, step, &what, None)?;
+                self.foretell(path, &what, None)?;
                 let event = Event::RecipeEntered { path: path.to_owned(), unit: unit.path.clone() };
                 self.record(event, None)
             }
@@ -155,24 +212,25 @@ impl Driver<'_> {
 
     /// The reason why a recipe cannot be entered with the context that it would get. Values that are unknown in a dry
     /// run are not a reason.
-    pub(super) fn entry_problem(&self, frame: FrameId, step: &Step, unit: &Arc<Unit>) -> Option<Refusal> {
-        let StepKind::Nested { overrides, .. } = &step.kind else { return None };
+    pub(super) fn entry_problem(&self, (frame, at): (FrameId, usize), unit: &Arc<Unit>) -> Option<Refusal> {
+        let outer = &self.state.frames[frame];
+        let StepKind::Nested { overrides, .. } = &outer.unit.steps[at].kind else { return None };
         // most recipes ask for nothing, and need no context to be told so
-        let is_asking = !unit.rules.is_empty() || unit.inputs.iter().any(|input| input.required);
-        if !is_asking && unit.required_env.is_empty() {
+        let is_asking =
+            !unit.rules.is_empty() || unit.inputs.iter().any(|input| input.required || input.kind.is_some());
+        if !is_asking && unit.env.required.is_empty() {
             return None;
         }
-        let outer = &self.state.frames[frame];
-        let context = outer.context_below(self.state.settings.own_context(unit), overrides);
+        let context = outer.context_below(at, self.state.settings.own_context(unit), overrides);
         let mut unit = Unit::clone(unit);
-        let unknown = outer.unknown_below(overrides);
+        let unknown = outer.unknown_below(at, overrides);
         unit.rules.retain(|(name, _)| !unknown.contains(name));
         unit.inputs.retain(|input| !unknown.contains(&input.name));
-        let mut problems =
-            preflight::context_problems(&unit, &context, &self.spec.base_dir(&self.state, frame));
+        let dir = self.spec.base_dir(&self.state, frame);
+        let mut problems = preflight::problems_inside(&unit, &context, &dir, &self.spec.working_dir);
         // a dry run needs neither programs nor credentials
         if !self.state.settings.dry_run {
-            let given = declared_env(&self.state, frame, step).into_iter().map(|(name, _)| name).collect();
+            let given = declared_env(&self.state, frame, at).into_iter().map(|(name, _)| name).collect();
             problems.extend(preflight::missing_in(&unit, &self.spec.host, &given));
         }
         (!problems.is_empty()).then_some(Refusal::Unready { recipe: unit.name, problems })
@@ -183,6 +241,11 @@ impl Driver<'_> {
 fn may_exceed(state: &RunState, path: &str) -> Option<ExceededLimit> {
     let (frame, at) = state.locate(path)?;
     engine::run::decide::may_exceed(state, frame, at)
+}
+
+/// A list as it is written.
+fn written_list(list: &ValueTemplate) -> String {
+    list.templates().iter().map(|template| template.text()).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a template reads an unknown value.

@@ -38,14 +38,15 @@ impl Driver<'_> {
         let names = self.state.frames[frame].context.keys().chain(handed).cloned().collect();
         let given = Given { names, ..Given::default() };
         let grafted = graft(&self.plan, found, self.spec.loader, &given).map_err(|checked| {
-            let is_told =
-                |problem: &&Diagnostic| self.spec.options.strict || problem.severity == Severity::Error;
+            let is_told = |problem: &&Diagnostic| {
+                self.spec.options.switches.strict || problem.severity == Severity::Error
+            };
             let problems = checked.diagnostics.iter().filter(is_told);
             let problems = problems.map(|problem| placed(problem, &checked.sources)).collect();
             Refusal::RecipeInvalid { name: brief(&name), problems }
         })?;
         let warnings = warnings(&grafted);
-        if self.spec.options.strict && !warnings.is_empty() {
+        if self.spec.options.switches.strict && !warnings.is_empty() {
             return Err(Refusal::RecipeInvalid { name: brief(&name), problems: warnings });
         }
         let step = path.to_owned();
@@ -59,6 +60,9 @@ impl Driver<'_> {
         if !new.is_empty() {
             self.spec.host.take_in(new, &self.spec.base, &self.spec.working_dir);
             self.mask.learn_variables(&self.spec.host.named);
+            if let Some(folder) = &self.store.folder {
+                self.mask.keep(folder.path())?;
+            }
             self.environment.variables =
                 Arc::new(self.spec.host.step_env(&self.spec.host.tree(&self.spec.run_id)));
             self.environment.of_context.clear();

@@ -17,7 +17,7 @@ use crate::{
 impl Driver<'_> {
     /// Ends every process of the run, when the runner itself cannot continue.
     pub(super) async fn stop_everything(&mut self) {
-        self.tasks.stop_all();
+        self.tasks.stop_all_but(Vec::new());
         process::end_marked(&process::Filter::run(&self.spec.run_id), self.spec.host.grace).await;
         self.tasks.set.abort_all();
     }
@@ -63,10 +63,10 @@ impl Driver<'_> {
     fn result(&self, ended: Vec<Survivor>, left: &[Survivor]) -> Result<RunFinished, DriveError> {
         let reason = end_reason(&self.state);
         let root = self.state.root();
-        let error = match (self.halt, root.failed_at) {
+        let error = match (self.tasks.halt, root.failed_at) {
             (Some(halt), _) => Some(halt.error().to_owned()),
             (None, Some(at)) => root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone()),
-            (None, None) => None,
+            (None, None) => waiting_words(&self.state),
         };
         let error = error.map(|error| self.mask.quotation(&error).into_owned());
         let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
@@ -87,6 +87,14 @@ impl Driver<'_> {
             origin: self.store.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
         })
     }
+}
+
+/// The message of a run that ends because it waits for answers.
+pub(crate) fn waiting_words(state: &RunState) -> Option<String> {
+    let asked = state.open_questions();
+    let names: Vec<String> = asked.iter().map(|asked| format!("`{}`", asked.put.path)).collect();
+    let (are, s) = if names.len() > 1 { ("are", "s") } else { ("is", "") };
+    (!names.is_empty()).then(|| format!("{} {are} waiting for the answer{s} of a person", names.join(", ")))
 }
 
 /// The warning about a result that is declared as JSON and is not.

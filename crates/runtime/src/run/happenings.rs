@@ -34,6 +34,10 @@ impl Driver<'_> {
                 self.ended_processes.extend(ended);
                 self.happen(Happening::RetryDue { path })
             }
+            TaskDone::Iteration { path } => {
+                self.tasks.forget(&path);
+                self.happen(Happening::IterationDue { path })
+            }
             TaskDone::Leftovers { failed, ended } => {
                 self.ended_processes.extend(ended);
                 self.happen(Happening::LeftoversEnded(failed))
@@ -43,11 +47,21 @@ impl Driver<'_> {
                 self.take_hook(hook)?;
                 self.happen(Happening::RecipeChecked { path, unit, problem })
             }
+            TaskDone::MayAsk { path, attempt, hook } => {
+                self.tasks.forget(&path);
+                self.take_hook(hook)?;
+                self.put_question(path, attempt)
+            }
             TaskDone::RecipeTimeout { path, seconds } => {
                 self.happen(Happening::RecipeTimedOut { path, seconds })
             }
             TaskDone::Recovered { path, frame, answer, usage } => {
                 self.take_recovery(path, frame, answer, usage)
+            }
+            TaskDone::Ensured { path, attempt, end } => {
+                self.tasks.forget(&path);
+                self.release_checks(&path, attempt);
+                self.happen(Happening::EnsureChecked { path, attempt, end })
             }
             TaskDone::Nothing => Ok(()),
             TaskDone::Broken(error) => Err(error.into()),
@@ -75,7 +89,7 @@ impl Driver<'_> {
         self.shown.end(&path, ended, self.reporter, &self.mask);
         self.take_hook(hook)?;
         let result = Box::new(result?);
-        let is_stopped = self.halt.is_some() && result.ended.outcome == Outcome::Cancelled;
+        let is_stopped = self.tasks.halt.is_some() && result.ended.outcome == Outcome::Cancelled;
         let step = self.state.planned(&path).filter(|step| matches!(step.kind, StepKind::Agent(_)));
         if let Some(step) = step.filter(|_| !is_stopped) {
             show_answer(self.reporter, &self.mask, (&path, step.store.as_deref()), &result);

@@ -11,15 +11,21 @@ use engine::{
 };
 use recipe::{
     scope::{Final, Scope},
+    step_facts::StepFacts,
     template::Template,
     value::{Map, Value},
 };
 use tokio::sync::{mpsc, watch};
 
-use super::{Driver, start_step::context_names, tasks::TaskDone};
+use super::{
+    Driver,
+    start_step::{context_names, recipe_env, set_variable},
+    tasks::TaskDone,
+};
 use crate::{
     os::{
         environment::Environment,
+        files,
         process::{Exit, Marker, Stdin},
     },
     steps::{
@@ -30,7 +36,7 @@ use crate::{
             },
             context_file::Sharing,
             export::own_room,
-            script,
+            script::{self, ScriptSource},
         },
         spawn::{SpawnContext, spawn_report},
     },
@@ -65,6 +71,8 @@ pub(crate) struct Hook {
 /// The context, plus the names that only hooks have.
 struct HookScope<'a> {
     frame: &'a Frame,
+    /// The recipe of the step, also if the frame is that of a loop.
+    recipe: &'a Frame,
     known: Map,
 }
 
@@ -75,6 +83,10 @@ impl Scope for HookScope<'_> {
 
     fn below(&self, name: &str) -> Option<std::sync::Arc<Final>> {
         self.frame.below(name)
+    }
+
+    fn step(&self, id: &str, instance: Option<i64>) -> Option<StepFacts> {
+        self.recipe.step(id, instance)
     }
 }
 
@@ -95,7 +107,7 @@ impl Driver<'_> {
         Some(Hook {
             command: self.hook_command(frame, at, name, template, &lent),
             lent,
-            starter: SpawnContext { path: path.clone(), attempt, purpose: Some(name) },
+            starter: SpawnContext { path: path.clone(), attempt, purpose: Some(name), prompt: None },
             progress: self.tasks.progress.0.clone(),
             path,
             kind,
@@ -125,13 +137,23 @@ impl Driver<'_> {
         let frame = &self.state.frames[frame_id];
         let known = hook_names(frame, at, &self.spec.run_id);
         let private = run.join(&dir).join(format!("{name}-private"));
-        let own =
-            known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned())).collect();
+        let names = known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned()));
+        let mut own = recipe_env(&self.state, frame_id, at);
+        names.for_each(|(name, value)| set_variable(&mut own, name, value));
         let (env_names, large) = own_room(own);
-        let scope = HookScope { frame, known };
+        let recipe = &self.state.frames[self.state.in_recipe((frame_id, at)).0];
+        let scope = HookScope { frame, recipe, known };
         let lineage = self.state.lineage(frame_id);
-        let script = script::prepare(template, &scope, &lineage, None, large, &private, &self.store.large)
-            .map_err(|error| error.to_string())?;
+        let source = ScriptSource {
+            command: template,
+            scope: &scope,
+            lineage: &lineage,
+            max_value: None,
+            shell: frame.unit.shell,
+            own: large,
+        };
+        let script =
+            script::prepare(source, &private, &self.store.large).map_err(|error| error.to_string())?;
         let mut env = Environment::shared(Arc::clone(&self.environment.variables));
         env.extend(script.env);
         env.extend(context_names(context));
@@ -151,6 +173,7 @@ impl Driver<'_> {
     /// Starts the hook after a finished step, if there is one.
     pub(crate) fn start_hook(&mut self, path: &str, kind: HookKind) {
         let Some((frame, at)) = self.state.locate(path) else { return };
+        self.state.frames[frame].bind(at);
         if let Some(hook) = self.hook(frame, at, kind) {
             let go = self.tasks.stop_signal(&hook_key(path, kind));
             self.tasks.set.spawn(async move { TaskDone::Hook(hook.run(go).await) });
@@ -166,7 +189,7 @@ fn hook_names(frame: &Frame, at: usize, run_id: &str) -> Map {
     let error = error.replace('\0', "\u{fffd}");
     let text = |text: &str| Value::from(text);
     [
-        ("step_id", text(&frame.unit.steps[at].id)),
+        ("step_id", text(&frame.step_id(at))),
         ("step_type", text(frame.unit.steps[at].kind.word())),
         ("step_status", text(step.status.as_str())),
         ("step_error", Value::from(error)),
@@ -200,7 +223,7 @@ impl Hook {
             Err(error) => (Some(error.to_string()), String::new()),
         };
         // it holds the whole context, and every step has hooks
-        let _ = std::fs::remove_file(lent);
+        files::discard_file(&lent);
         HookReport { path, hook: kind, error, output }
     }
 

@@ -37,8 +37,8 @@ impl ShownOutput {
         ShownOutput { outputs: Outputs::new(), carry: HashMap::new(), json_steps: HashSet::new() }
     }
 
-    /// Follows the output files of an attempt. The output of a step that makes a secret is the secret itself, and is
-    /// not shown.
+    /// Follows the output files of an attempt. A step that makes a secret prints the secret, which cannot be masked yet;
+    /// its output is not shown.
     pub(super) fn follow(
         &mut self,
         path: &str,
@@ -50,9 +50,12 @@ impl ShownOutput {
         if step.json != JsonMode::Text {
             self.json_steps.insert(path.to_owned());
         }
-        let stdout = (!is_secret).then_some((Stream::Stdout, "stdout", &outputs.stdout));
-        let stderr = Some((Stream::Stderr, "stderr", &outputs.stderr));
-        for (stream, name, file) in [stdout, stderr].into_iter().flatten() {
+        if is_secret {
+            return;
+        }
+        let streams =
+            [(Stream::Stdout, "stdout", &outputs.stdout), (Stream::Stderr, "stderr", &outputs.stderr)];
+        for (stream, name, file) in streams {
             self.outputs.follow(path, stream, &dir.join(name), Arc::clone(file));
         }
     }

@@ -5,7 +5,6 @@
 
 use std::{
     collections::HashSet,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -50,7 +49,8 @@ impl PreparedFolder {
         let dir = self.run.join(dir);
         let step = dir.parent().filter(|_| attempt == 1 && self.ready.is_some());
         // fails if the folder of the step has content: then the spare folder stays as it is
-        let rename = |step: &Path| files::point("spare.move").and_then(|()| fs::rename(self.path(), step));
+        let rename =
+            |step: &Path| files::point("spare.move").and_then(|()| files::rename(&self.path(), step));
         if step.is_some_and(|step| rename(step).is_ok())
             && let Some(ready) = self.ready.take()
         {
@@ -76,9 +76,9 @@ impl PreparedFolder {
             if files::point("attempt.release").is_err() {
                 continue;
             }
-            let _ = fs::remove_file(attempt.join("context.json"));
+            files::discard_file(&attempt.join("context.json"));
             if self.private.remove(&attempt) {
-                let _ = fs::remove_dir_all(attempt.join("private"));
+                files::discard_dir(&attempt.join("private"));
             }
         }
     }
@@ -88,7 +88,7 @@ impl Drop for PreparedFolder {
     fn drop(&mut self) {
         self.clear();
         if self.ready.is_some() && files::point("spare.remove").is_ok() {
-            let _ = fs::remove_dir_all(self.path());
+            files::discard_dir(&self.path());
         }
     }
 }

@@ -11,28 +11,32 @@ use engine::{
         recovery_answer::{RecoveryVerdict, judge},
     },
 };
-use recipe::plan::{JsonMode, Recoverer, Step, StepKind};
+use recipe::plan::{JsonMode, Permissions, Recoverer, Step, StepKind};
 
 use super::{
     DriveError, Driver, recovery_prompt, start_agent::AgentRequest, start_step::StepStart, tasks::TaskDone,
 };
-use crate::{
-    machine::{preflight, programs},
-    steps::agent::attempt::run_once,
-};
+use crate::{machine::programs, steps::agent::attempt::run_once};
 
 impl Driver<'_> {
+    /// The reason why no agent can be asked, if there is one.
+    fn recovery_problem(&self, recoverer: &Recoverer, permissions: Permissions) -> Option<String> {
+        let missing = programs::problem_of_all(&recoverer.programs, &self.spec.agents, &self.spec.host);
+        let refused = || self.able_programs(&recoverer.programs, permissions).err();
+        missing.map(|missing| missing.text).or_else(|| refused().map(|why| why.to_string()))
+    }
+
     /// Asks an agent to finish the work of a sub-recipe.
     pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         let recoverer = recoverer(&self.state, id);
-        let (program, chosen) = programs::choice(recoverer.program.as_deref(), &self.spec.agents);
-        let problem = programs::problem(&program, chosen, &self.spec.agents, &self.spec.host);
-        if let Some(preflight::Problem { text: problem, .. }) = problem {
+        let permissions = self.permissions_in(id);
+        if let Some(problem) = self.recovery_problem(&recoverer, permissions) {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
             return self.take_recovery(path.to_owned(), id, RecoveryVerdict::NotRecovered(message), None);
         }
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let Some(start) = StepStart::new(&self.state, path.to_owned(), attempt) else { return Ok(()) };
+        self.state.frames[start.frame].bind(start.at);
         let step = &start.step;
         let name = decide::called(&self.state, id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[start.frame]));
@@ -40,7 +44,10 @@ impl Driver<'_> {
             prompt: recovery_prompt::prompt(&self.state, id, &self.mask),
             system_prompt: None,
             model: model.filter(|model| !model.is_empty()),
-            program: recoverer.program,
+            programs: recoverer.programs,
+            permissions,
+            args: Vec::new(),
+            continued: None,
             timeout: step.timeout_beside(self.spec.options.step_timeout),
             idle_timeout: None,
             auto_stage: false,

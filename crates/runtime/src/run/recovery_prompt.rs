@@ -29,9 +29,9 @@ pub(super) fn prompt(state: &RunState, id: FrameId, mask: &Mask) -> String {
     let outputs: Vec<String> = frame
         .steps
         .iter()
-        .zip(&frame.unit.steps)
-        .filter_map(|(state, step)| {
-            state.value.as_ref().map(|value| format!("{}: {}", step.id, value.render()))
+        .enumerate()
+        .filter_map(|(at, state)| {
+            state.value.as_ref().map(|value| format!("{}: {}", frame.step_id(at), value.render()))
         })
         .collect();
     let (error, quoted) = reason(state, id, mask);

@@ -49,6 +49,13 @@ pub enum Notice<'a> {
         /// A few words about it.
         what: &'a str,
     },
+    /// A loop waits before its next iteration.
+    IterationWait {
+        /// The iteration.
+        path: &'a str,
+        /// How long it still has to wait.
+        seconds: f64,
+    },
     /// A secret became known: it must not be shown from now on.
     Secrets {
         /// All secrets so far.

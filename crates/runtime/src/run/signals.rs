@@ -95,18 +95,32 @@ pub(super) fn inbox() -> tokio::time::Interval {
 
 impl Driver<'_> {
     pub(super) fn halt(&mut self, halt: Halt) -> Result<(), DriveError> {
+        if halt == Halt::Cancel {
+            self.take_answers()?;
+        }
         if halt == Halt::Cancel && !self.store.folder.as_ref().is_some_and(cancel_requested) {
             return Ok(());
         }
-        if self.halt.is_some() {
+        // a request in the inbox is also announced by a signal
+        if halt == Halt::Cancel && !self.is_new_request() {
+            return Ok(());
+        }
+        if self.tasks.halt.is_some() {
             // the user does not want to wait
+            self.happen(Happening::CleanupForbidden)?;
+            self.tasks.stop_all_but(Vec::new());
             self.reporter.notice(Notice::Stopping { why: TOLD_AGAIN });
             self.tasks.kill_all(&self.spec.run_id);
             return Ok(());
         }
         self.reporter.notice(Notice::Stopping { why: halt.why() });
-        self.halt = Some(halt);
-        self.tasks.stop_all();
+        self.tasks.halt = Some(halt);
+        let no_cleanup = self.spec.options.switches.no_cleanup
+            || self.store.folder.as_ref().is_some_and(cancel_request::skips_cleanup);
+        if no_cleanup {
+            self.happen(Happening::CleanupForbidden)?;
+        }
+        self.stop_all_but_cleanup();
         self.happen(Happening::StopRequested(halt.reason()))
     }
 }

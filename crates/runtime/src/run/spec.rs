@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use engine::{
     RunState,
+    knowledge::Knowledge,
     run::{cause::Refusal, frame::FrameId, text::brief},
 };
-use recipe::{check::Loader, plan::Step};
+use recipe::check::Loader;
 
 use super::tasks::Leftovers;
 use crate::{
@@ -35,31 +36,37 @@ pub struct RunSpec<'a> {
     pub generation: u32,
     /// How agents are started.
     pub agents: AgentSettings,
+    /// What is believed about programs and their words.
+    pub knowledge: Knowledge,
 }
 
 impl RunSpec<'_> {
     /// The directory that the steps of a frame start from: `-C`, changed by recipe steps with a directory.
     pub(super) fn base_dir(&self, state: &RunState, frame: FrameId) -> PathBuf {
-        match state.frames[frame].parent {
+        let around = &state.frames[frame];
+        match around.parent {
             None => self.working_dir.clone(),
-            Some((parent, at)) => self.dir_of(state, parent, &state.frames[parent].unit.steps[at]),
+            // every instance has the directory of its step
+            Some((parent, _)) if around.looped.is_some() => self.base_dir(state, parent),
+            Some((parent, at)) => self.dir_of(state, parent, at),
         }
     }
 
     /// The directory of a step, if it can be used.
-    pub(super) fn step_dir(&self, state: &RunState, frame: FrameId, step: &Step) -> Result<PathBuf, Refusal> {
-        let dir = self.dir_of(state, frame, step);
+    pub(super) fn step_dir(&self, state: &RunState, frame: FrameId, at: usize) -> Result<PathBuf, Refusal> {
+        let dir = self.dir_of(state, frame, at);
         match preflight::dir_problem(&dir) {
             None => Ok(dir),
             Some(why) => Err(Refusal::Directory { path: brief(&dir.to_string_lossy()), why: why.to_owned() }),
         }
     }
 
-    fn dir_of(&self, state: &RunState, frame: FrameId, step: &Step) -> PathBuf {
+    fn dir_of(&self, state: &RunState, frame: FrameId, at: usize) -> PathBuf {
         let base = self.base_dir(state, frame);
-        match &step.working_dir {
+        let frame = &state.frames[frame];
+        match &frame.unit.steps[at].working_dir {
             Some(template) => {
-                base.join(expand(&template.render(&state.frames[frame]), self.host.home.as_deref()))
+                base.join(expand(&template.render(&frame.scope(at)), self.host.home.as_deref()))
             }
             None => base,
         }

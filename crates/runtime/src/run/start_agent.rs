@@ -7,20 +7,34 @@ use std::{
 
 use engine::{
     Outcome,
-    run::{actions::HookKind, budget, cause::Exhausted},
+    run::{
+        actions::HookKind,
+        budget,
+        cause::{Exhausted, Refusal},
+    },
 };
 use recipe::{
-    plan::AgentStep,
+    plan::{AgentStep, Permissions},
     scope::{Final, Scope},
+    step_facts::StepFacts,
     template::Template,
     value::{Map, Value},
 };
 
-use super::{DriveError, Driver, start_step::StepStart, tasks::TaskDone};
+use super::{
+    DriveError, Driver,
+    start_step::{StepStart, taken},
+    tasks::TaskDone,
+};
 use crate::{
     agents::User,
+    machine::programs,
+    os::{environment::Environment, files},
     steps::{
-        agent::attempt::{AgentTask, run_agent},
+        agent::{
+            attempt::{AgentTask, run_agent},
+            conversation::SessionPrompt,
+        },
         shell::export::own_room,
     },
     store::folder::{FolderError, RunFolder, make_dir},
@@ -33,9 +47,13 @@ const UNATTENDED: &str = "NONINTERACTIVE";
 /// A request to an agent.
 pub(super) struct AgentRequest {
     pub(super) prompt: String,
+    pub(super) continued: Option<SessionPrompt>,
     pub(super) system_prompt: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) program: Option<String>,
+    /// The programs that the step names.
+    pub(super) programs: Vec<String>,
+    pub(super) permissions: Permissions,
+    pub(super) args: Vec<String>,
     pub(super) timeout: Option<f64>,
     pub(super) idle_timeout: Option<f64>,
     pub(super) auto_stage: bool,
@@ -44,26 +62,14 @@ pub(super) struct AgentRequest {
 
 impl Driver<'_> {
     pub(super) fn start_agent(&mut self, start: StepStart, agent: &AgentStep) -> Result<(), DriveError> {
-        let cwd = match self.spec.step_dir(&self.state, start.frame, &start.step) {
-            Ok(cwd) => cwd,
+        let prepared = self.spec.step_dir(&self.state, start.frame, start.at);
+        let prepared = prepared.and_then(|cwd| Ok((self.agent_request(&start, agent, &cwd)?, cwd)));
+        let (request, cwd) = match prepared {
+            Ok(prepared) => prepared,
             Err(refusal) => {
                 self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
                 return Ok(());
             }
-        };
-        let scope = AgentScope { frame: &self.state.frames[start.frame], cwd: &cwd };
-        let model = || agent.model.as_ref().map(|model| model.render(&scope));
-        let request = AgentRequest {
-            prompt: agent.prompt.render(&scope),
-            system_prompt: agent.system_prompt.as_deref().map(|text| {
-                Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
-            }),
-            model: start.model.clone().or_else(model).filter(|model| !model.is_empty()),
-            program: agent.program.clone(),
-            timeout: start.step.timeout_beside(self.spec.options.step_timeout),
-            idle_timeout: agent.idle_timeout,
-            auto_stage: agent.auto_stage && !self.spec.options.no_auto_stage,
-            json_retries: agent.json_retries,
         };
         match self.agent_task(&start, cwd, request)? {
             Ok(task) => self.spawn_agent(start, task),
@@ -74,6 +80,48 @@ impl Driver<'_> {
         }
     }
 
+    /// What an agent step asks, or why it cannot.
+    fn agent_request(
+        &self,
+        start: &StepStart,
+        agent: &AgentStep,
+        cwd: &Path,
+    ) -> Result<AgentRequest, Refusal> {
+        let scope = AgentScope { frame: &self.state.frames[start.frame], cwd };
+        let model = || agent.model.as_ref().map(|model| model.render(&scope));
+        let written = match &agent.prompt_file {
+            Some(file) => self.read_prompt(start.frame, &file.render(&scope), &scope)?,
+            None => agent.prompt.render(&scope),
+        };
+        let task = match self.why_asked_again(&start.path) {
+            Some(why) => format!("{written}\n\n{why}"),
+            None => written,
+        };
+        let spoken = self.conversation(start, agent, task);
+        let mut request = AgentRequest {
+            prompt: spoken.prompt,
+            continued: spoken.continued,
+            system_prompt: agent.system_prompt.as_deref().map(|text| {
+                Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
+            }),
+            model: start.model.clone().or_else(model).filter(|model| !model.is_empty()),
+            programs: spoken.program.map_or_else(|| agent.programs.clone(), |program| vec![program]),
+            permissions: agent.permissions.unwrap_or_else(|| self.permissions_in(start.frame)),
+            args: agent.args.iter().map(|arg| arg.render(&scope)).collect(),
+            timeout: start.step.timeout_beside(self.spec.options.step_timeout),
+            idle_timeout: agent.idle_timeout,
+            auto_stage: self.stages(agent),
+            json_retries: agent.json_retries,
+        };
+        request.programs = self.usable_programs(&start.path, &request)?;
+        Ok(request)
+    }
+
+    /// Whether the changes of an agent step are staged.
+    pub(super) fn stages(&self, agent: &AgentStep) -> bool {
+        agent.auto_stage && !self.spec.options.no_auto_stage
+    }
+
     /// Prepares an agent call; the inner error has the spent budgets.
     pub(super) fn agent_task(
         &mut self,
@@ -81,33 +129,18 @@ impl Driver<'_> {
         cwd: PathBuf,
         request: AgentRequest,
     ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
-        let StepStart { ref path, attempt, frame, at, ref step, .. } = *start;
+        let StepStart { ref path, attempt, frame, ref step, .. } = *start;
         let limits = budget::limits(&self.state, frame);
         if let Some(exhausted) = budget::used_up(&limits, &*self.ledger) {
             return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
-        make_dir(&self.store.dir().join(&dir))?;
-        let lineage = self.state.lineage(frame);
-        let exported =
-            crate::steps::shell::export::exports(&lineage, "", Vec::new(), step.max_env_value_bytes);
-        self.note_left_out(path, frame, exported.share);
-        let (fitting, large) = own_room(self.own_env(frame, step));
         let folder = self.store.dir().join(&dir);
-        let mut notes = Vec::new();
-        let mut own = in_files(&folder, large, &mut notes)?;
-        self.pending_notes.extend(notes.into_iter().map(|note| (path.clone(), note)));
-        own.extend(fitting);
-        let mut env = self.step_env(frame, at, &dir, (exported.env, exported.share), own)?;
-        let known = [
-            ("WORKING_DIRECTORY", cwd.as_os_str()),
-            ("RECIPE_VAR_working_directory", cwd.as_os_str()),
-            ("RECIPE_VAR_NONINTERACTIVE", "1".as_ref()),
-        ];
-        for (name, value) in known {
-            env.set_missing(name, value);
-        }
+        make_dir(&folder)?;
+        let env = self.agent_env(start, &cwd, &dir)?;
         complete_context(&self.state.frames[frame].context, &cwd, &folder)?;
+        let names = programs::choices(&request.programs, &self.spec.agents).0;
+        let mut programs = programs::installed(names, &self.spec.agents, &self.spec.host).into_iter();
         Ok(Ok(AgentTask {
             run: self.store.dir(),
             run_id: self.spec.run_id.clone(),
@@ -115,9 +148,13 @@ impl Driver<'_> {
             step: Arc::clone(step),
             attempt,
             purpose: None,
-            program: request.program.unwrap_or_else(|| self.spec.agents.program.clone()),
+            program: programs.next().unwrap_or_else(|| self.spec.agents.program().to_owned()),
+            others: programs.collect(),
+            permissions: request.permissions,
+            args: request.args,
             settings: self.spec.agents.clone(),
             prompt: request.prompt,
+            continued: request.continued,
             system_prompt: request.system_prompt,
             model: request.model,
             env,
@@ -135,10 +172,35 @@ impl Driver<'_> {
         }))
     }
 
+    /// The environment of an agent. Variables that are too large for it are in files.
+    fn agent_env(&mut self, start: &StepStart, cwd: &Path, dir: &Path) -> Result<Environment, DriveError> {
+        let StepStart { ref path, frame, at, ref step, .. } = *start;
+        let lineage = self.state.lineage(frame);
+        let exported =
+            crate::steps::shell::export::exports(&lineage, "", Vec::new(), step.max_env_value_bytes);
+        self.note_left_out(path, frame, exported.share);
+        let (fitting, large) = own_room(self.own_env(frame, at));
+        let mut notes = Vec::new();
+        let mut own = in_files(&self.store.dir().join(dir), large, &mut notes)?;
+        self.pending_notes.extend(notes.into_iter().map(|note| (path.clone(), note)));
+        own.extend(fitting);
+        let mut env = self.step_env(frame, at, dir, (exported.env, exported.share), own)?;
+        let known = [
+            ("WORKING_DIRECTORY", cwd.as_os_str()),
+            ("RECIPE_VAR_working_directory", cwd.as_os_str()),
+            ("RECIPE_VAR_NONINTERACTIVE", "1".as_ref()),
+        ];
+        for (name, value) in known {
+            env.set_missing(name, value);
+        }
+        Ok(env)
+    }
+
     fn spawn_agent(&mut self, start: StepStart, task: AgentTask) -> Result<(), DriveError> {
         let StepStart { path, attempt, frame, at, pre_hook, .. } = start;
         let wake = self.shown.watch(&path, &task.run.join(&task.dir).join("stdout"))?;
         let hook = pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
+        let baseline = self.baseline(&path, &task.cwd);
         let go = self.tasks.stop_signal(&path);
         let progress = self.tasks.progress.0.clone();
         self.tasks.set.spawn(async move {
@@ -146,6 +208,9 @@ impl Driver<'_> {
                 Some(hook) => Some(hook.run(go.clone()).await),
                 None => None,
             };
+            if let Some(Err(error)) = taken(baseline).await {
+                return TaskDone::Broken(error);
+            }
             let result = Box::new(run_agent(task, wake, go, progress).await);
             TaskDone::Attempt { path, attempt, hook: report, result }
         });
@@ -194,12 +259,12 @@ fn complete_context(context: &Map, cwd: &Path, dir: &Path) -> Result<(), FolderE
     }
     text.push_str("\n}\n");
     // a new file: the old one may be shared with the next step
-    std::fs::remove_file(&file).map_err(FolderError::at("replace", &file))?;
+    files::remove_file(&file).map_err(FolderError::at("replace", &file))?;
     crate::store::folder::write_private(&file, text.as_bytes()).map(drop)
 }
 
 /// The context of an agent: that of the frame, plus its directory and the flag that the run is unattended.
-struct AgentScope<'a> {
+pub(super) struct AgentScope<'a> {
     frame: &'a engine::run::frame::Frame,
     cwd: &'a Path,
 }
@@ -215,5 +280,9 @@ impl Scope for AgentScope<'_> {
 
     fn below(&self, name: &str) -> Option<Arc<Final>> {
         self.frame.below(name)
+    }
+
+    fn step(&self, id: &str, instance: Option<i64>) -> Option<StepFacts> {
+        self.frame.step(id, instance)
     }
 }

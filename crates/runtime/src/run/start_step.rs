@@ -1,6 +1,10 @@
 //! Starts steps: their directory, their environment, and the process or recipe that does the work.
 
-use std::{ffi::OsStr, path::Path, sync::Arc};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use engine::{
     Outcome, RunState,
@@ -23,11 +27,13 @@ use crate::{
         process::{Marker, Stdin},
     },
     steps::{
+        ensure::Baseline,
+        output_files::OutputFiles,
         shell::{
             attempt::{Command, Quoted, SHELL, ShellTask, run_shell},
             context_file::Sharing,
             export::{Share, own_room},
-            script,
+            script::{self, ScriptSource},
         },
         spawn::{SpawnContext, spawn_report},
     },
@@ -60,13 +66,15 @@ impl Driver<'_> {
     /// Starts the work of a step.
     pub(super) fn start(&mut self, start: StepStart) -> Result<(), DriveError> {
         let step = Arc::clone(&start.step);
+        self.state.frames[start.frame].bind(start.at);
         if self.state.settings.dry_run {
-            return self.rehearse(&start.path, start.frame, &step);
+            return self.rehearse(&start.path, (start.frame, start.at), &step);
         }
         match &step.kind {
             StepKind::Nested { .. } => self.start_nested(start),
             StepKind::Shell { command } => self.start_shell(start, command),
             StepKind::Agent(agent) => self.start_agent(start, agent),
+            StepKind::Ask(_) => self.start_ask(start),
         }
     }
 
@@ -95,8 +103,8 @@ impl Driver<'_> {
     }
 
     /// The `env` of a step and of the recipe steps around it. Its secrets are masked from now on.
-    pub(super) fn own_env(&mut self, frame: FrameId, step: &Step) -> Vec<(String, String)> {
-        let own = declared_env(&self.state, frame, step);
+    pub(super) fn own_env(&mut self, frame: FrameId, at: usize) -> Vec<(String, String)> {
+        let own = declared_env(&self.state, frame, at);
         for (name, value) in &own {
             self.mask.learn_value(name, &Value::from(value.as_str()));
         }
@@ -105,24 +113,28 @@ impl Driver<'_> {
     }
 
     fn start_shell(&mut self, start: StepStart, command: &Template) -> Result<(), DriveError> {
-        let StepStart { ref path, attempt, frame, at, ref step, pre_hook, .. } = start;
-        let cwd = match self.spec.step_dir(&self.state, frame, step) {
+        let StepStart { ref path, attempt, frame, at, ref step, .. } = start;
+        let cwd = match self.spec.step_dir(&self.state, frame, at) {
             Ok(cwd) => cwd,
             Err(refusal) => {
                 self.tasks.refuse(path, attempt, "bash", Outcome::Refused(refusal));
                 return Ok(());
             }
         };
-        let run = self.store.dir();
         let dir = RunFolder::attempt(path, attempt);
         let outputs = self.store.prepared.become_attempt(&dir, attempt)?;
-        let private = run.join(&dir).join("private");
-        let (own, large) = own_room(self.own_env(frame, step));
+        let private = self.store.dir().join(&dir).join("private");
+        let (own, large) = own_room(self.own_env(frame, at));
         let lineage = self.state.lineage(frame);
-        let scope = &self.state.frames[frame];
-        let cap = step.max_env_value_bytes;
-        let script = match script::prepare(command, scope, &lineage, cap, large, &private, &self.store.large)
-        {
+        let source = ScriptSource {
+            command,
+            scope: &self.state.frames[frame],
+            lineage: &lineage,
+            max_value: step.max_env_value_bytes,
+            shell: step.shell,
+            own: large,
+        };
+        let script = match script::prepare(source, &private, &self.store.large) {
             Ok(script) => script,
             Err(script::ScriptError::Folder(error)) => return Err(error.into()),
             Err(script::ScriptError::Refused(refusal)) => {
@@ -145,32 +157,48 @@ impl Driver<'_> {
             stderr: dir.join("stderr"),
             marker: Marker { run: self.spec.run_id.clone(), step: format!("{path}#{attempt}") },
         };
-        let starter = SpawnContext { path: path.to_owned(), attempt, purpose: None };
+        self.launch_shell(start, command, dir, outputs)
+    }
+
+    /// Starts the command of a bash step, after the hook before the step.
+    fn launch_shell(
+        &mut self,
+        start: StepStart,
+        command: Command,
+        dir: PathBuf,
+        outputs: OutputFiles,
+    ) -> Result<(), DriveError> {
+        let StepStart { path, attempt, frame, at, step, pre_hook, .. } = start;
+        let run = self.store.dir();
+        let starter = SpawnContext { path: path.clone(), attempt, purpose: None, prompt: None };
         let report = spawn_report(&command, starter, self.tasks.progress.0.clone());
         let lookup = Lookup { cwd: command.cwd.clone(), env: Arc::clone(&command.env) };
         let prepared = command.prepare(&outputs)?;
         if self.reporter.wants_output() {
             let is_secret = step.store.as_deref().is_some_and(|name| self.mask.is_secret(name));
-            self.shown.follow(path, step, &run.join(&dir), &outputs, is_secret);
+            self.shown.follow(&path, &step, &run.join(&dir), &outputs, is_secret);
         }
         let task = ShellTask {
             run,
-            step: Arc::clone(step),
+            timeout: step.timeout_beside(self.spec.options.step_timeout),
+            step,
             dir,
             outputs,
-            timeout: step.timeout_beside(self.spec.options.step_timeout),
             grace: self.spec.host.grace,
             quoted: Quoted::by(&self.spec.host),
             lookup,
         };
         let hook = pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
-        let go = self.tasks.stop_signal(path);
-        let path = start.path;
+        let baseline = self.baseline(&path, &task.lookup.cwd);
+        let go = self.tasks.stop_signal(&path);
         self.tasks.set.spawn(async move {
             let hook = match hook {
                 Some(hook) => Some(hook.run(go.clone()).await),
                 None => None,
             };
+            if let Some(Err(error)) = taken(baseline).await {
+                return TaskDone::Broken(error);
+            }
             let result = Box::new(run_shell(task, prepared, go, report).await);
             TaskDone::Attempt { path, attempt, hook, result }
         });
@@ -190,21 +218,25 @@ impl Driver<'_> {
     }
 
     fn start_nested(&mut self, start: StepStart) -> Result<(), DriveError> {
-        let StepStart { path, frame, ref step, .. } = start;
+        let StepStart { path, frame, at, ref step, .. } = start;
         let (unit, problem) = match self.target(&path, frame, step) {
             Ok(unit) => {
                 let problem = self
                     .spec
-                    .step_dir(&self.state, frame, step)
+                    .step_dir(&self.state, frame, at)
                     .err()
-                    .or_else(|| self.entry_problem(frame, step, &unit));
+                    .or_else(|| self.entry_problem((frame, at), &unit));
                 (Some(unit.path.clone()), problem)
             }
             Err(refusal) => (None, Some(refusal)),
         };
-        let hook = start.pre_hook.then(|| self.hook(frame, start.at, HookKind::PreStep)).flatten();
+        let hook = start.pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
+        let cwd = self.spec.step_dir(&self.state, frame, at).ok().filter(|_| problem.is_none());
+        let baseline = cwd.and_then(|cwd| self.baseline(&path, &cwd));
         match hook {
-            None if problem.is_none() => self.happen(Happening::RecipeChecked { path, unit, problem }),
+            None if problem.is_none() && baseline.is_none() => {
+                self.happen(Happening::RecipeChecked { path, unit, problem })
+            }
             hook => {
                 let go = self.tasks.stop_signal(&path);
                 self.tasks.set.spawn(async move {
@@ -212,6 +244,9 @@ impl Driver<'_> {
                         Some(hook) => Some(hook.run(go).await),
                         None => None,
                     };
+                    if let Some(Err(error)) = taken(baseline).await {
+                        return TaskDone::Broken(error);
+                    }
                     TaskDone::Checked { path, hook, unit, problem }
                 });
                 Ok(())
@@ -220,16 +255,49 @@ impl Driver<'_> {
     }
 }
 
-/// The `env` of a step, after that of the recipe steps around it.
-pub(super) fn declared_env(state: &RunState, frame: FrameId, step: &Step) -> Vec<(String, String)> {
-    let scope = &state.frames[frame];
-    let mut env = match scope.parent {
-        Some((parent, at)) => declared_env(state, parent, &state.frames[parent].unit.steps[at]),
+/// Stores the state of files before a step, if that is needed.
+pub(super) async fn taken(baseline: Option<Baseline>) -> Option<Result<(), FolderError>> {
+    match baseline {
+        Some(baseline) => Some(baseline.take().await),
+        None => None,
+    }
+}
+
+/// The `env` of a step, after that of its recipe and of the recipe steps around it.
+pub(super) fn declared_env(state: &RunState, frame: FrameId, at: usize) -> Vec<(String, String)> {
+    let mut env = recipe_env(state, frame, at);
+    add_variables(&mut env, state, (frame, at), &state.frames[frame].unit.steps[at].env);
+    env
+}
+
+/// The variables that a recipe sets for a step, after those of the recipe steps around it.
+pub(super) fn recipe_env(state: &RunState, frame: FrameId, at: usize) -> Vec<(String, String)> {
+    // every instance has the `env` of its step
+    let (recipe, _) = state.in_recipe((frame, at));
+    let mut env = match state.frames[recipe].parent {
+        Some((parent, at)) => declared_env(state, parent, at),
         None => Vec::new(),
     };
-    let value = |template: &Template| template.render(scope).replace('\0', "");
-    env.extend(step.env.iter().map(|(name, template)| (name.clone(), value(template))));
+    add_variables(&mut env, state, (frame, at), &state.frames[recipe].unit.env.set);
     env
+}
+
+fn add_variables(
+    env: &mut Vec<(String, String)>,
+    state: &RunState,
+    (frame, at): (FrameId, usize),
+    templates: &[(String, Template)],
+) {
+    for (name, template) in templates {
+        let value = template.render(&state.frames[frame].scope(at)).replace('\0', "");
+        set_variable(env, name.clone(), value);
+    }
+}
+
+/// Sets a variable, instead of an earlier value that it may have.
+pub(super) fn set_variable(env: &mut Vec<(String, String)>, name: String, value: String) {
+    env.retain(|(known, _)| *known != name);
+    env.push((name, value));
 }
 
 /// The variables that name the context file.

@@ -4,17 +4,21 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use engine::Outcome;
 use engine::run::{
-    actions::FailedRecipe, attempt::AttemptResult, cause::Refusal, event::Usage, frame::FrameId,
-    recovery_answer::RecoveryVerdict,
+    actions::FailedRecipe, attempt::AttemptResult, cause::Refusal, ensure::CheckEnd, event::Usage,
+    frame::FrameId, recovery_answer::RecoveryVerdict, step_path::is_below,
 };
+use jiff::Timestamp;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
 };
 
-use super::hooks::HookReport;
+use super::{Halt, hooks::HookReport};
 use crate::{
-    os::process::{self, Filter, Survivor},
+    os::{
+        clock,
+        process::{self, Filter, Survivor},
+    },
     steps::shell::attempt::{Progress, StopSignal, duration, stopped},
     store::folder::FolderError,
 };
@@ -24,7 +28,12 @@ pub(super) struct Tasks {
     pub(super) set: JoinSet<TaskDone>,
     stop_senders: BTreeMap<String, watch::Sender<StopSignal>>,
     pub(super) progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
+    /// The request to stop the run.
+    pub(super) halt: Option<Halt>,
+    /// Whether tasks that start are stopped at once.
     is_stopping: bool,
+    /// Steps that continue, with everything inside them, while the others are stopped.
+    spared: Vec<String>,
 }
 
 /// The result of a finished task.
@@ -40,14 +49,20 @@ pub(crate) enum TaskDone {
     Hook(HookReport),
     /// The delay before a retry is over.
     Retry { path: String, ended: Vec<Survivor> },
+    /// The wait before an iteration of a loop is over.
+    Iteration { path: String },
     /// The processes that a failed recipe left running were ended.
     Leftovers { failed: Box<FailedRecipe>, ended: Vec<Survivor> },
     /// A sub-recipe can be entered, or cannot.
     Checked { path: String, hook: Option<HookReport>, unit: Option<String>, problem: Option<Refusal> },
+    /// A question may be put: the hook before it has ended.
+    MayAsk { path: String, attempt: u32, hook: Option<HookReport> },
     /// A sub-recipe timed out.
     RecipeTimeout { path: String, seconds: f64 },
     /// A recovery agent answered.
     Recovered { path: String, frame: FrameId, answer: RecoveryVerdict, usage: Option<Usage> },
+    /// The rules of a step were checked.
+    Ensured { path: String, attempt: u32, end: CheckEnd },
     /// Nothing has to be done.
     Nothing,
     /// The runner itself failed inside a task.
@@ -60,14 +75,16 @@ impl Tasks {
             set: JoinSet::new(),
             stop_senders: BTreeMap::new(),
             progress: mpsc::unbounded_channel(),
+            halt: None,
             is_stopping: false,
+            spared: Vec::new(),
         }
     }
 
     /// A receiver that is told when the task of this key has to stop.
     pub(super) fn stop_signal(&mut self, key: &str) -> watch::Receiver<StopSignal> {
         let (sender, receiver) = watch::channel(StopSignal::None);
-        if self.is_stopping {
+        if self.is_stopping && !is_within(key, &self.spared) {
             let _ = sender.send(StopSignal::Run);
         }
         self.stop_senders.insert(key.to_owned(), sender);
@@ -79,19 +96,24 @@ impl Tasks {
         self.stop_senders.remove(key);
     }
 
-    /// Stops all tasks, and those that start later.
-    pub(super) fn stop_all(&mut self) {
-        self.is_stopping = true;
-        for sender in self.stop_senders.values() {
+    /// Stops all tasks, and those that start later, except those of these steps.
+    pub(super) fn stop_all_but(&mut self, spared: Vec<String>) {
+        (self.is_stopping, self.spared) = (true, spared);
+        for (_, sender) in self.stop_senders.iter().filter(|(key, _)| !is_within(key, &self.spared)) {
             let _ = sender.send(StopSignal::Run);
         }
     }
 
-    /// Stops the tasks inside the recipe of a step.
-    pub(super) fn stop_below(&self, path: &str, why: &str) {
-        let below = format!("{path}/");
+    /// Lets tasks start again after all of them have ended.
+    pub(super) fn accept_again(&mut self) {
+        self.is_stopping = false;
+    }
+
+    /// Stops the tasks inside the recipe of a step, except those of these steps.
+    pub(super) fn stop_below(&self, path: &str, why: &str, spared: &[String]) {
         let late = StopSignal::Timeout(Arc::from(why));
-        for (_, sender) in self.stop_senders.iter().filter(|(key, _)| key.starts_with(&below)) {
+        let is_meant = |key: &str| is_below(step_of(key), path) && !is_within(key, spared);
+        for (_, sender) in self.stop_senders.iter().filter(|(key, _)| is_meant(key)) {
             // a step that is already being stopped keeps its first reason
             sender.send_if_modified(|go| match go {
                 StopSignal::None => {
@@ -126,6 +148,20 @@ impl Tasks {
         });
     }
 
+    /// Waits until an iteration of a loop is due. The time is that of the clock, so that a resume waits for the rest.
+    pub(super) fn wait_for_iteration(&mut self, path: String, due: Timestamp) {
+        let mut go = self.stop_signal(&path);
+        let wait = Duration::try_from(due.duration_since(clock::now())).unwrap_or_default();
+        self.set.spawn(async move {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(wait) => {}
+                () = stopped(&mut go) => {}
+            }
+            TaskDone::Iteration { path }
+        });
+    }
+
     /// Starts the timeout of a recipe step. As for every step, the hook before it does not count.
     pub(super) fn limit_recipe(&mut self, path: String, seconds: f64) {
         let mut go = self.stop_signal(&timeout_key(&path));
@@ -154,6 +190,17 @@ impl Tasks {
             TaskDone::Nothing
         });
     }
+}
+
+/// Whether the task of a key belongs to one of these steps, or to a step inside one.
+fn is_within(key: &str, steps: &[String]) -> bool {
+    let own = step_of(key);
+    steps.iter().any(|step| own == step || is_below(own, step))
+}
+
+/// The step that a key belongs to: the key of a timeout has more than its path.
+fn step_of(key: &str) -> &str {
+    key.split('\0').next().unwrap_or(key)
 }
 
 /// The key of the timeout of a recipe step.

@@ -7,10 +7,22 @@ use engine::{
     run::{event::RunFinished, origin::Origin},
 };
 
-use super::{FindError, OpenError, Runs, list::last_finish, open::spent, orphans::end_orphans};
+use super::{
+    FindError, Job, OpenError, OpenedRun, Resume, ResumeError, Runs,
+    list::last_finish,
+    open::spent,
+    orphans::end_orphans,
+    resume::own,
+    start::{create_audit, open_log},
+};
 use crate::{
     os::{clock, process::Survivor},
-    store::{cancel_request, folder::RunFolder},
+    run::{CLEANUP_TIME, Reporter},
+    store::{
+        cancel_request::{self, CleanupChoice},
+        folder::RunFolder,
+        sources::{Recording, Remembered},
+    },
 };
 
 /// A request to cancel a run.
@@ -20,6 +32,8 @@ pub struct CancelRequest {
     pub run: String,
     /// Where the request comes from.
     pub origin: Option<Origin>,
+    /// Whether its cleanup steps run.
+    pub cleanup: CleanupChoice,
 }
 
 /// Why a run could not be cancelled.
@@ -56,12 +70,13 @@ impl Cancelled {
 }
 
 impl Runs {
-    /// Stops a run and returns when all its processes have ended.
-    pub fn cancel(&self, request: &CancelRequest, grace: Duration) -> Result<Cancelled, CancelError> {
+    /// Stops a run and returns when all its processes have ended. One that no process works on does not clean up.
+    pub(crate) fn end(&self, request: &CancelRequest, grace: Duration) -> Result<Cancelled, CancelError> {
         let (folder, origin) = (&self.find(&request.run)?, request.origin.as_ref());
+        let cleanup = request.cleanup;
         let owner = folder.owner();
         Ok(match (owner, last_finish(folder)) {
-            (Some(_), _) => self.ask_owner(folder, origin, grace)?,
+            (Some(_), _) => self.ask_owner(folder, origin, cleanup, grace)?,
             (None, Some(finished))
                 if !matches!(finished.status, RunStatus::Interrupted | RunStatus::Waiting) =>
             {
@@ -71,23 +86,82 @@ impl Runs {
         })
     }
 
+    /// Whether a run that no process works on has cleanup steps that have to run before it ends.
+    pub(crate) fn needs_cleanup(&self, folder: &RunFolder) -> Result<bool, OpenError> {
+        let is_idle = folder.owner().is_none()
+            && last_finish(folder).is_none_or(|finished| finished.status == RunStatus::Waiting);
+        Ok(is_idle && self.open(folder.clone())?.state.has_cleanup())
+    }
+
+    /// Ends a run that no process works on, with its cleanup steps.
+    pub(crate) fn stop_idle(
+        &self,
+        opened: OpenedRun,
+        resume: Resume<'_>,
+        origin: Option<&Origin>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<Cancelled, ResumeError> {
+        let hold = own(&opened.folder)?;
+        let (shown, journal) = self.take_opened(opened)?;
+        end_orphans(&shown, resume.host.grace);
+        cancel_request::write(&shown.folder, origin, CleanupChoice::Wanted).map_err(OpenError::from)?;
+        let sources = shown.folder.sources(shown.generation);
+        let remembered = Remembered::open(&sources, Some(resume.loader)).map_err(OpenError::from)?;
+        let base = shown.recipe.base(&shown.header.working_dir);
+        let options = &shown.header.options;
+        let audit = create_audit(options, &shown.plan.root().name, &shown.folder.id())?;
+        let log = open_log(&shown.folder, options)?;
+        let recipe = shown.recipe.name();
+        let OpenedRun { folder, header, mut state, plan, generation, .. } = shown;
+        state.take_over_to_stop();
+        let job = Job {
+            run_id: folder.id(),
+            tracking_id: header.tracking_id,
+            folder: Some(folder.clone()),
+            journal: Some(journal),
+            plan,
+            state,
+            options: header.options,
+            host: resume.host,
+            working_dir: header.working_dir,
+            base,
+            recording: &Recording::going_on(&remembered),
+            generation,
+            audits: audit.into_iter().chain(log).collect(),
+            agents: resume.agents,
+            knowledge: self.knowledge.clone(),
+            recipe,
+            origin: header.origin,
+        };
+        let result = job.run(Vec::new(), reporter)?;
+        cancel_request::remove(&folder);
+        hold.release(result.status);
+        self.forget(&folder);
+        Ok(last_finish(&folder).as_ref().map_or(Cancelled::Stopped, Cancelled::of))
+    }
+
     /// Asks the process that owns the run to stop, and waits until it has released the run.
     fn ask_owner(
         &self,
         folder: &RunFolder,
         origin: Option<&Origin>,
+        cleanup: CleanupChoice,
         grace: Duration,
     ) -> Result<Cancelled, OpenError> {
-        cancel_request::write(folder, origin)?;
-        let deadline = std::time::Instant::now() + grace * 2 + Duration::from_secs(10);
+        cancel_request::write(folder, origin, cleanup)?;
+        let cleanup = match cleanup {
+            CleanupChoice::Wanted => CLEANUP_TIME + grace,
+            CleanupChoice::Skipped => Duration::ZERO,
+        };
+        let deadline = clock::instant() + grace * 2 + Duration::from_secs(10) + cleanup;
         let mut asked = None;
         while let Some(pid) = folder.owner() {
             // a process that has just taken the run may not have written its pid yet
             if asked != Some(pid) {
-                ask(pid);
+                ask_owner_to_look(pid);
                 asked = Some(pid);
             }
-            if std::time::Instant::now() > deadline {
+            if clock::instant() > deadline {
                 return Ok(Cancelled::StillAlive(pid));
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -116,7 +190,9 @@ impl Runs {
         let Some(lock) = folder.lock()? else { return Ok(Cancelled::StillAlive(0)) };
         let (mut shown, mut journal) = self.take(folder.clone())?;
         let usage = spent(&shown.records);
-        super::owned_run::undo(&mut shown, &mut journal, grace)?;
+        if let Some(message) = super::owned_run::undo(&mut shown, &mut journal, grace)? {
+            journal.append(clock::now(), Event::Noted { path: None, message, next: None });
+        }
         let swept = end_orphans(&shown, grace);
         let finished = RunFinished {
             status: RunStatus::Cancelled,
@@ -147,7 +223,7 @@ impl Runs {
 }
 
 /// Asks a runner to check the inbox of its run.
-fn ask(pid: u32) {
+pub(super) fn ask_owner_to_look(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
         // a runner that is gone needs no signal; a suspended one must be continued to receive it
         for signal in [rustix::process::Signal::USR1, rustix::process::Signal::CONT] {

@@ -101,7 +101,7 @@ impl Search<'_> {
         };
         let warnings = warnings(&grafted);
         // the step reports the reason when it is reached
-        if self.options.strict && !warnings.is_empty() {
+        if self.options.switches.strict && !warnings.is_empty() {
             return Now::Gone;
         }
         let warnings = warnings.iter().map(|warning| (entered.path.to_owned(), warning_of(warning)));

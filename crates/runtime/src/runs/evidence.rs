@@ -7,6 +7,7 @@ use engine::{
     run::{
         event::{Ended, RunResumed},
         outcome::OutcomeKind,
+        step_path::is_below,
     },
 };
 use jiff::Timestamp;
@@ -62,6 +63,7 @@ pub(super) fn gather(shown: &OpenedRun, processes: Processes) -> Evidence {
         room: NAMES,
         started: HashSet::new(),
         open: HashMap::new(),
+        asked: HashSet::new(),
     };
     shown.records.iter().for_each(|record| gathering.take(record));
     if shown.status != RunStatus::Running {
@@ -85,6 +87,8 @@ struct Gathering<'a> {
     started: HashSet<(&'a str, u32)>,
     /// The index of attempts that have not ended.
     open: HashMap<(&'a str, u32), usize>,
+    /// Steps that have asked a person.
+    asked: HashSet<&'a str>,
 }
 
 impl<'a> Gathering<'a> {
@@ -110,7 +114,11 @@ impl<'a> Gathering<'a> {
             Event::StepNotBegun { path, attempt } => {
                 self.ended(path, *attempt, &Ended::new(Outcome::Cancelled, None), record.at);
             }
+            Event::QuestionPut(put) => {
+                self.asked.insert(&put.path);
+            }
             Event::RunFinished(finished) if is_stopped(finished.status) => self.stopped(record.at),
+            Event::RunFinished(finished) if finished.status == RunStatus::Waiting => self.waiting(),
             // the names of later processes are not relative to those of the run
             Event::RepairBegan(_) => self.names.clear(),
             Event::RunResumed(resumed) => {
@@ -129,6 +137,7 @@ impl<'a> Gathering<'a> {
                     origin: resumed.origin.clone(),
                 });
             }
+            Event::CheckRepeated { path, attempt } => self.reopened(path, *attempt),
             Event::AttemptFailed { path, attempt, ended, .. } => {
                 self.ended(path, *attempt, ended, record.at);
                 if ended.outcome == Outcome::Cancelled {
@@ -157,6 +166,11 @@ impl<'a> Gathering<'a> {
         if spawned.purpose.is_none() {
             self.started.insert((&spawned.path, spawned.attempt));
         }
+        let begun = self.open.get(&(spawned.path.as_str(), spawned.attempt));
+        let prompt = spawned.prompt.as_ref().filter(|_| spawned.purpose.is_none());
+        if let (Some(index), Some(prompt)) = (begun, prompt) {
+            self.evidence.attempts[*index].prompt = Some(prompt.clone());
+        }
         if self.evidence.spawned.is_none() {
             return;
         }
@@ -177,6 +191,14 @@ impl<'a> Gathering<'a> {
         self.evidence.spawned.get_or_insert_default().push(process);
     }
 
+    /// The check of an attempt continues after a resume.
+    fn reopened(&mut self, path: &'a str, attempt: u32) {
+        let is_it = |entry: &Try| entry.step == path && entry.attempt == attempt;
+        if let Some(index) = self.evidence.attempts.iter().rposition(is_it) {
+            self.open.insert((path, attempt), index);
+        }
+    }
+
     /// A stop of the run closes what is open: recipes, and steps between two attempts.
     fn stopped(&mut self, at: Timestamp) {
         // a live runner records the end of its processes; without that record the time is unknown
@@ -186,6 +208,13 @@ impl<'a> Gathering<'a> {
             entry.outcome = Some(OutcomeKind::Cancelled);
             entry.finished_at = is_known.then_some(at);
         }
+    }
+
+    /// The run waits for a person: its questions, and the recipes around them, have not ended and are not lost.
+    fn waiting(&mut self) {
+        let asked = &self.asked;
+        let waits = |path: &str| asked.contains(path) || asked.iter().any(|inner| is_below(inner, path));
+        self.open.retain(|attempt, _| !waits(attempt.0));
     }
 
     /// The runner died without a last record.
@@ -198,12 +227,14 @@ impl<'a> Gathering<'a> {
     fn ended(&mut self, path: &'a str, attempt: u32, ended: &Ended, at: Timestamp) {
         let Some(index) = self.open.remove(&(path, attempt)) else { return };
         let error = self.quoted(ended.error.as_deref().unwrap_or_default());
+        let ensure = self.mask.checks(&ended.ensure);
         let entry = &mut self.evidence.attempts[index];
         entry.finished_at = Some(at);
         entry.outcome = Some(ended.outcome.kind());
         entry.exit_code = ended.exit_code();
         entry.signal = ended.signal();
         entry.error = error;
+        entry.ensure = ensure;
         entry.stdout.clone_from(&ended.stdout);
         entry.stderr.clone_from(&ended.stderr);
     }
@@ -222,6 +253,8 @@ fn begun(path: &str, attempt: u32, at: Timestamp, input_digest: Option<String>) 
         input_digest,
         stdout: None,
         stderr: None,
+        prompt: None,
+        ensure: Vec::new(),
     }
 }
 

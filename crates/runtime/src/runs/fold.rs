@@ -17,7 +17,7 @@ use crate::{
     store::{
         folder::{Header, RunFolder},
         journal::Extent,
-        secrets::Mask,
+        secrets::{Fingerprints, Mask},
         values,
     },
 };
@@ -32,7 +32,7 @@ pub(super) fn fold(
 ) -> Result<OpenedRun, OpenError> {
     let plan = complete(plan, &folder, 0, &header, &records)?;
     let state = RunState::new(&plan, settings(&header));
-    let mut mask = Mask::default().of_run(&folder.id());
+    let mut mask = Mask::default().of_run(&folder.id()).with_kept(Fingerprints::load(folder.path())?);
     plan.units.iter().for_each(|unit| mask.learn_unit(unit));
     let recipe = CurrentRecipe::first(&header);
     let base = recipe.base(&header.working_dir);
@@ -79,8 +79,8 @@ fn settings(header: &Header) -> RunSettings {
     RunSettings {
         given: header.given(),
         ambient: header.options.ambient.clone(),
-        include_tags: header.options.include_tags.clone(),
-        exclude_tags: header.options.exclude_tags.clone(),
+        include_tags: header.options.tags.include_tags.clone(),
+        exclude_tags: header.options.tags.exclude_tags.clone(),
         max_parallel: header.options.max_parallel,
         dry_run: false,
         // the driver adds the limits of this machine
@@ -119,7 +119,7 @@ impl OpenedRun {
                 }
                 self.recipe = self.recipe.resumed(self.plan.root(), resumed, &self.header.working_dir);
             }
-            Event::StepFinished { path, ended, .. } => {
+            Event::StepFinished { path, ended, .. } | Event::WorkEnded { path, ended, .. } => {
                 if let Some(stored) = &ended.value {
                     match values::load(self.folder.path(), stored) {
                         Ok(loaded) => {
@@ -135,11 +135,13 @@ impl OpenedRun {
             _ => {}
         }
         learn_step(&mut self.mask, &self.state, &record.event, value.as_ref());
+        self.mask.learn_answer(&self.state, &record.event);
         self.state.apply(&self.plan, record, value);
         match &record.event {
             Event::RecipeEntered { .. } => {
                 self.state.frames.last().iter().for_each(|frame| self.mask.learn_frame(frame));
             }
+            Event::LoopEntered { path, .. } => self.mask.learn_items(&self.state, path),
             Event::RunResumed(_) => self.mask.learn_frame(self.state.root()),
             _ => {}
         }
@@ -149,7 +151,11 @@ impl OpenedRun {
 
 /// Learns the secrets that a step got or made.
 fn learn_step(mask: &mut Mask, state: &RunState, event: &Event, value: Option<&Value>) {
-    let (Event::StepStarted { path, .. } | Event::StepFinished { path, .. }) = event else { return };
+    let (Event::StepStarted { path, .. } | Event::StepFinished { path, .. } | Event::WorkEnded { path, .. }) =
+        event
+    else {
+        return;
+    };
     let Some((frame, at)) = state.locate(path) else { return };
     let frame = &state.frames[frame];
     let step = &frame.unit.steps[at];
@@ -159,7 +165,7 @@ fn learn_step(mask: &mut Mask, state: &RunState, event: &Event, value: Option<&V
             for (name, template) in
                 step.env.iter().filter(|(name, _)| mask.is_secret(name)).collect::<Vec<_>>()
             {
-                mask.learn_value(name, &Value::from(template.render(frame)));
+                mask.learn_value(name, &Value::from(template.render(&frame.scope(at))));
             }
         }
     }

@@ -4,18 +4,18 @@
 //! that another process has taken.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read},
-    path::PathBuf,
+    path::{Path, PathBuf},
     thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::left_behind;
 use crate::{
-    os::{clock, guardian::DONE, process},
+    os::{clock, files, guardian::DONE, process},
     store::folder::RunFolder,
 };
 
@@ -44,7 +44,7 @@ fn last_words() -> Vec<u8> {
         let _ = signal(kind);
     }
     // a new name, so that killing runners by name does not hit the guardian
-    let _ = fs::write("/proc/self/comm", "recipe-guardian");
+    let _ = files::overwrite(Path::new("/proc/self/comm"), b"recipe-guardian");
     let mut said = Vec::new();
     let _ = io::stdin().lock().take(64).read_to_end(&mut said);
     said
@@ -52,8 +52,8 @@ fn last_words() -> Vec<u8> {
 
 /// Takes over the run; `None` if another process has it. While the file is held, no process can continue the run.
 fn take_over(folder: &RunFolder) -> Option<Option<File>> {
-    let deadline = Instant::now() + TAKEN;
-    while Instant::now() < deadline {
+    let deadline = clock::instant() + TAKEN;
+    while clock::instant() < deadline {
         // a run without a folder can only be guarded by its marker, and cannot be resumed
         let held = folder.hold_back().ok();
         if folder.owner().is_none() {

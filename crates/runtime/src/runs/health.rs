@@ -1,18 +1,19 @@
-//! Health: statistics of stored runs by recipe. Only reads; the same data gives the same bytes.
+//! Health: statistics of stored runs by recipe. The same data gives the same bytes.
 //!
 //! Failures of the environment and failures of the recipe are always kept apart.
+
+mod facts;
 
 use std::collections::BTreeMap;
 
 use engine::{
-    Outcome, RunStatus, StepStatus,
-    failure::{Class, Diagnosis, Responsibility},
+    RunStatus,
+    failure::Responsibility,
+    knowledge::{Habit, Knowledge},
     repair_review::cannot_fail,
-    run::{
-        frame::Frame,
-        next::{Advice, Next},
-    },
+    run::next::{Advice, Next},
 };
+use facts::RunFacts;
 use jiff::Timestamp;
 use recipe::{
     graph,
@@ -21,7 +22,7 @@ use recipe::{
 };
 use serde::Serialize;
 
-use crate::runs::{OpenedRun, Runs};
+use crate::runs::Runs;
 
 /// Which runs count.
 #[derive(Clone, Debug, Default)]
@@ -114,15 +115,14 @@ const ENOUGH: usize = 5;
 /// Reads stored runs.
 pub fn health(runs: &Runs, query: &Query) -> Health {
     let mut health = Health::default();
-    let mut by_recipe: BTreeMap<String, Vec<ExaminedRun>> = BTreeMap::new();
+    let mut by_recipe: BTreeMap<String, Vec<RunFacts>> = BTreeMap::new();
     let mut ids = runs.ids();
     ids.reverse();
     for id in ids {
-        let Ok(folder) = runs.find(&id) else { continue };
-        match runs.open(folder) {
-            Ok(shown) if is_wanted(&shown, query) => {
+        match facts::facts(runs, runs.folder(&id)) {
+            Ok(Some(facts)) if is_wanted(&facts, query) => {
                 health.runs += 1;
-                by_recipe.entry(shown.header.recipe_name.clone()).or_default().push(ExaminedRun::new(shown));
+                by_recipe.entry(facts.recipe.clone()).or_default().push(facts);
             }
             Ok(_) => {}
             Err(error) => {
@@ -130,56 +130,31 @@ pub fn health(runs: &Runs, query: &Query) -> Health {
             }
         }
     }
-    health.recipes = by_recipe.into_iter().map(|(recipe, seen)| recipe_health(recipe, &seen)).collect();
+    health.recipes = by_recipe.into_iter().map(|(recipe, seen)| recipe_health(runs, recipe, &seen)).collect();
     health
 }
 
-fn is_wanted(shown: &OpenedRun, query: &Query) -> bool {
-    let at = shown.header.created_at;
-    shown.status != RunStatus::Running
-        && query.since.is_none_or(|since| at >= since)
-        && query.until.is_none_or(|until| at <= until)
-        && query.recipe.as_ref().is_none_or(|recipe| *recipe == shown.header.recipe_name)
+fn is_wanted(run: &RunFacts, query: &Query) -> bool {
+    query.since.is_none_or(|since| run.started_at >= since)
+        && query.until.is_none_or(|until| run.started_at <= until)
+        && query.recipe.as_ref().is_none_or(|recipe| *recipe == run.recipe)
 }
 
-/// A run and the diagnosis of its failure.
-struct ExaminedRun {
-    shown: OpenedRun,
-    diagnosis: Option<Diagnosis>,
-    duration: f64,
-}
-
-impl ExaminedRun {
-    fn new(shown: OpenedRun) -> ExaminedRun {
-        let result = shown.result();
-        ExaminedRun { diagnosis: result.diagnosis, duration: result.duration, shown }
-    }
-
-    /// Whether it was stopped rather than failed.
-    fn is_stopped(&self) -> bool {
-        self.diagnosis.as_ref().is_some_and(|found| found.class == Class::Interrupted)
-    }
-
-    fn id(&self) -> String {
-        self.shown.header.run_id.clone()
-    }
-}
-
-fn recipe_health(recipe: String, seen: &[ExaminedRun]) -> RecipeHealth {
+fn recipe_health(runs: &Runs, recipe: String, seen: &[RunFacts]) -> RecipeHealth {
     let mut health = RecipeHealth { recipe, runs: seen.len(), ..RecipeHealth::default() };
-    health.passed = seen.iter().filter(|run| run.shown.status == RunStatus::Completed).count();
+    health.passed = seen.iter().filter(|run| run.status == RunStatus::Completed).count();
     let share = |count: usize| count as f64 / seen.len() as f64;
     health.pass_rate = (!seen.is_empty()).then(|| round(share(health.passed)));
     for run in seen {
-        let Some(diagnosis) = &run.diagnosis else { continue };
-        let class = diagnosis.class.as_str();
+        let Some(failure) = &run.failure else { continue };
+        let class = failure.class.as_str();
         *health.failures_by_class.entry(class.to_owned()).or_default() += 1;
-        health.failed_runs.entry(class.to_owned()).or_default().push(run.id());
-        *health.failures_by_bucket.entry(diagnosis.bucket.as_str().to_owned()).or_default() += 1;
+        health.failed_runs.entry(class.to_owned()).or_default().push(run.run_id.clone());
+        *health.failures_by_bucket.entry(failure.bucket.as_str().to_owned()).or_default() += 1;
     }
     let blamed = |buckets: &[Responsibility]| {
         seen.iter()
-            .filter(|run| run.diagnosis.as_ref().is_some_and(|found| buckets.contains(&found.bucket)))
+            .filter(|run| run.failure.as_ref().is_some_and(|found| buckets.contains(&found.bucket)))
             .count()
     };
     let score = |count: usize| (!seen.is_empty()).then(|| ((1.0 - share(count)) * 100.0).round() as u32);
@@ -194,32 +169,26 @@ fn recipe_health(recipe: String, seen: &[ExaminedRun]) -> RecipeHealth {
         (!durations.is_empty()).then(|| round(durations.iter().sum::<f64>() / durations.len() as f64));
     health.p95_duration = percentile(&durations, 0.95).map(round);
     for run in seen {
-        let state = &run.shown.state;
-        health.retries +=
-            state.attempts.values().map(|attempts| attempts.saturating_sub(1) as usize).sum::<usize>();
-        health.timeouts += state
-            .failures
-            .values()
-            .flatten()
-            .filter(|ended| matches!(ended.outcome, Outcome::TimedOut(_)))
-            .count();
-        health.agent_runs += state.used.runs;
-        health.agent_runs_without_cost += state.used.runs_without_cost;
-        if let Some(cost) = state.used.cost_usd {
+        health.retries += run.retries;
+        health.timeouts += run.timeouts;
+        health.agent_runs += run.used.runs;
+        health.agent_runs_without_cost += run.used.runs_without_cost;
+        if let Some(cost) = run.used.cost_usd {
             health.cost_usd = Some(health.cost_usd.unwrap_or(0.0) + cost);
         }
-        if let Some(tokens) = state.used.tokens() {
+        if let Some(tokens) = run.used.tokens() {
             health.tokens = Some(health.tokens.unwrap_or(0) + tokens);
         }
     }
     let mut findings = Vec::new();
     recurring(&health.recipe, seen, &mut findings);
     flaky(&health.recipe, seen, &mut findings);
-    if let Some(last) = seen.last() {
-        let plan = &last.shown.plan;
-        let is_same = |run: &&ExaminedRun| run.shown.plan.root().digest == plan.root().digest;
-        let run_ids: Vec<String> = seen.iter().filter(is_same).map(ExaminedRun::id).collect();
-        shape(&health.recipe, plan, &run_ids, &mut findings);
+    // the recipe as its last run has it
+    let last = seen.last().and_then(|last| Some((last, runs.open(runs.folder(&last.run_id)).ok()?)));
+    if let Some((last, opened)) = last {
+        let is_same = |run: &&RunFacts| run.digest == last.digest;
+        let run_ids: Vec<String> = seen.iter().filter(is_same).map(|run| run.run_id.clone()).collect();
+        shape(&health.recipe, &opened.plan, &run_ids, &mut findings);
     }
     outliers(&health.recipe, seen, &durations, &mut findings);
     health.findings = findings;
@@ -227,14 +196,13 @@ fn recipe_health(recipe: String, seen: &[ExaminedRun]) -> RecipeHealth {
 }
 
 /// The same class of failure at the same step, more than once.
-fn recurring(recipe: &str, seen: &[ExaminedRun], findings: &mut Vec<Finding>) {
+fn recurring(recipe: &str, seen: &[RunFacts], findings: &mut Vec<Finding>) {
     let mut found: BTreeMap<(String, String, &'static str), Vec<String>> = BTreeMap::new();
     for run in seen {
-        let (Some(diagnosis), Some((step, _))) = (&run.diagnosis, run.shown.state.root_cause()) else {
-            continue;
-        };
-        let key = (step, diagnosis.class.as_str().to_owned(), diagnosis.bucket.as_str());
-        found.entry(key).or_default().push(run.id());
+        let Some(failure) = &run.failure else { continue };
+        let Some(step) = failure.step.clone() else { continue };
+        let key = (step, failure.class.as_str().to_owned(), failure.bucket.as_str());
+        found.entry(key).or_default().push(run.run_id.clone());
     }
     for ((step, class, bucket), run_ids) in found.into_iter().filter(|(_, runs)| runs.len() > 1) {
         let recommendation = match bucket {
@@ -257,17 +225,11 @@ fn recurring(recipe: &str, seen: &[ExaminedRun], findings: &mut Vec<Finding>) {
 }
 
 /// Steps that both pass and fail.
-fn flaky(recipe: &str, seen: &[ExaminedRun], findings: &mut Vec<Finding>) {
+fn flaky(recipe: &str, seen: &[RunFacts], findings: &mut Vec<Finding>) {
     let mut history: BTreeMap<String, Vec<(bool, String)>> = BTreeMap::new();
     for run in seen {
-        let frame: &Frame = run.shown.state.root();
-        for (at, step) in frame.steps.iter().enumerate() {
-            let passed = match step.status {
-                StepStatus::Completed | StepStatus::Degraded => true,
-                StepStatus::Failed => false,
-                _ => continue,
-            };
-            history.entry(frame.step_path(at)).or_default().push((passed, run.id()));
+        for (step, passed) in &run.steps {
+            history.entry(step.clone()).or_default().push((*passed, run.run_id.clone()));
         }
     }
     for (step, results) in history {
@@ -308,7 +270,7 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
         let lines = match &step.kind {
             StepKind::Shell { command } => command.text().lines().count(),
             StepKind::Agent(agent) => agent.prompt.text().lines().count(),
-            StepKind::Nested { .. } => 0,
+            StepKind::Nested { .. } | StepKind::Ask(_) => 0,
         };
         if lines > MANY_LINES {
             findings.push(Finding {
@@ -326,13 +288,22 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
     }
 }
 
-/// Whether a step could fail because of another one's work: a command that only prints checks nothing.
+/// Commands that print something about the machine, or wait.
+const IDLE: [&str; 7] = ["sleep", "date", "pwd", "id", "whoami", "hostname", "uname"];
+
+/// Whether a step could fail because of another one's work: commands that only print or wait check nothing.
 fn may_check(kind: &StepKind) -> bool {
     let StepKind::Shell { command } = kind else { return false };
-    !syntax::parse(command.text()).is_some_and(|list| cannot_fail(&list))
+    let Some(list) = syntax::parse(command.text()) else { return true };
+    let knowledge = Knowledge::built_in();
+    let is_idle = |words: &&[syntax::ShellWord]| {
+        let name = words.first().map(syntax::ShellWord::text);
+        name.is_none_or(|name| IDLE.contains(&name.as_str()) || knowledge.has_habit(&name, Habit::Constant))
+    };
+    !cannot_fail(&list) && !list.simple_commands().iter().all(is_idle)
 }
 
-fn outliers(recipe: &str, seen: &[ExaminedRun], sorted: &[f64], findings: &mut Vec<Finding>) {
+fn outliers(recipe: &str, seen: &[RunFacts], sorted: &[f64], findings: &mut Vec<Finding>) {
     let Some(median) = percentile(sorted, 0.5).filter(|median| *median > 0.0 && seen.len() >= ENOUGH) else {
         return;
     };
@@ -342,8 +313,8 @@ fn outliers(recipe: &str, seen: &[ExaminedRun], sorted: &[f64], findings: &mut V
             recipe: recipe.to_owned(),
             step: None,
             metric: format!("{:.1} s, while half of the runs take under {median:.1} s", run.duration),
-            run_ids: vec![run.id()],
-            recommendation: Advice::with("see where the time went", Next::Show { run: run.id() }),
+            run_ids: vec![run.run_id.clone()],
+            recommendation: Advice::with("see where the time went", Next::Show { run: run.run_id.clone() }),
         });
     }
 }

@@ -1,6 +1,6 @@
 //! A prepared run: drives it, and makes its result. Never decides what runs.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::path::PathBuf;
 
 use engine::{Event, RunState, RunStatus, knowledge::Knowledge, run::origin::Origin};
 use recipe::plan::Plan;
@@ -11,11 +11,10 @@ use crate::{
     machine::host::Host,
     os::clock,
     report::{self, RunResult, Subject},
-    run::{DriveError, Driver, Parts, Preview, Reporter, RunSpec, audit::Audit},
+    run::{DriveError, DrivenRun, Driver, Parts, Reporter, RunSpec, audit::Audit},
     store::{
         folder::{Options, RunFolder},
         journal::Journal,
-        secrets::Mask,
         sources::Recording,
     },
 };
@@ -49,7 +48,7 @@ impl Job<'_> {
         let known = RunIdentity {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
-            knowledge: self.knowledge,
+            knowledge: self.knowledge.clone(),
             recipe: self.recipe,
             origin: self.origin,
         };
@@ -65,6 +64,7 @@ impl Job<'_> {
                 recording: Some(self.recording),
                 generation: self.generation,
                 agents: self.agents,
+                knowledge: self.knowledge,
             };
             let mut driver = Driver::new(Parts {
                 spec,
@@ -78,12 +78,11 @@ impl Job<'_> {
             driver.run(first).await?;
             Ok::<_, DriveError>(driver.into_parts())
         };
-        let (plan, state, mask, previews) =
-            clock::block_on(work).map_err(RunError::Loop)?.map_err(|error| match &run_dir {
-                Some(dir) => RunError::Stopped { run: known.run_id.clone(), dir: dir.clone(), error },
-                None => RunError::Drive(error),
-            })?;
-        Ok(finished_result(&known, &plan, &state, &mask, &previews, run_dir))
+        let driven = clock::block_on(work).map_err(RunError::Loop)?.map_err(|error| match &run_dir {
+            Some(dir) => RunError::Stopped { run: known.run_id.clone(), dir: dir.clone(), error },
+            None => RunError::Drive(error),
+        })?;
+        Ok(finished_result(&known, &driven, run_dir))
     }
 }
 
@@ -96,14 +95,8 @@ struct RunIdentity {
     origin: Option<Origin>,
 }
 
-fn finished_result(
-    known: &RunIdentity,
-    plan: &Plan,
-    state: &RunState,
-    mask: &Mask,
-    previews: &HashMap<String, Preview>,
-    run_dir: Option<PathBuf>,
-) -> RunResult {
+fn finished_result(known: &RunIdentity, driven: &DrivenRun, run_dir: Option<PathBuf>) -> RunResult {
+    let DrivenRun { plan, state, mask, previews } = driven;
     let output = match (&run_dir, state.finished.as_ref().and_then(|finished| finished.output.as_ref())) {
         (Some(dir), Some(stored)) => crate::store::values::load(dir, stored).ok(),
         _ => None,

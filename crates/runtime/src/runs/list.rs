@@ -14,11 +14,11 @@ use serde::Serialize;
 
 use super::{Runs, orphans::has_survivors};
 use crate::{
-    os::clock,
+    os::{clock, files},
     store::{
         folder::{FolderError, Header, RunFolder},
         journal,
-        secrets::Mask,
+        secrets::{Fingerprints, Mask},
     },
 };
 
@@ -78,6 +78,15 @@ pub struct RunSummary {
     pub origin: Option<Origin>,
 }
 
+/// The runs that a removal of old runs has found.
+#[derive(Clone, Debug, Default)]
+pub struct PrunedRuns {
+    /// Those that were removed.
+    pub removed: Vec<String>,
+    /// Those that are kept because they wait for a person.
+    pub waiting: Vec<String>,
+}
+
 impl Runs {
     /// Ids of all runs, newest first.
     pub fn ids(&self) -> Vec<String> {
@@ -91,22 +100,27 @@ impl Runs {
         ids
     }
 
+    /// The folder of the run with this whole id.
+    pub(crate) fn folder(&self, id: &str) -> RunFolder {
+        RunFolder::at(self.dir().join(id))
+    }
+
     /// The folder of the run with this id, a unique beginning of it, or `last`.
     pub fn find(&self, asked: &str) -> Result<RunFolder, FindError> {
         let ids = self.ids();
         if asked == "last" {
             // folders that are not runs are skipped, as in the list
-            let mut folders = ids.iter().map(|id| RunFolder::at(self.dir().join(id)));
+            let mut folders = ids.iter().map(|id| self.folder(id));
             return folders.find(RunFolder::is_run).ok_or_else(|| FindError::None(asked.to_owned()));
         }
-        let mut found: Vec<String> =
+        let found: Vec<String> =
             ids.into_iter().filter(|id| !asked.is_empty() && id.starts_with(asked)).collect();
         if let Some(exact) = found.iter().find(|id| *id == asked) {
-            return Ok(RunFolder::at(self.dir().join(exact)));
+            return Ok(self.folder(exact));
         }
         match found.len() {
             0 => Err(FindError::None(asked.to_owned())),
-            1 => Ok(RunFolder::at(self.dir().join(found.remove(0)))),
+            1 => Ok(self.folder(&found[0])),
             _ => Err(FindError::Several { asked: asked.to_owned(), found }),
         }
     }
@@ -114,17 +128,17 @@ impl Runs {
     /// All runs, newest first; at most `limit` of them.
     pub fn list(&self, limit: Option<usize>) -> Vec<RunSummary> {
         let ids = self.ids().into_iter().take(limit.unwrap_or(usize::MAX));
-        ids.filter_map(|id| summary(&RunFolder::at(self.dir().join(id)))).collect()
+        ids.filter_map(|id| summary(&self.folder(&id))).collect()
     }
 
-    /// Removes old runs, never a live one; returns their ids.
+    /// Removes old runs, never a live one or one that waits for a person.
     pub fn prune(
         &self,
         keep: usize,
         before: Option<Timestamp>,
         dry_run: bool,
-    ) -> Result<Vec<String>, FolderError> {
-        let mut removed = Vec::new();
+    ) -> Result<PrunedRuns, FolderError> {
+        let mut pruned = PrunedRuns::default();
         for id in self.ids().into_iter().skip(keep) {
             let folder = RunFolder::at(self.dir().join(&id));
             let newest = last_record(&folder).map(|record| record.at);
@@ -136,18 +150,22 @@ impl Runs {
             if !is_old || folder.owner().is_some() || has_survivors(&folder) {
                 continue;
             }
+            if last_finish(&folder).is_some_and(|finished| finished.status == RunStatus::Waiting) {
+                pruned.waiting.push(id);
+                continue;
+            }
             if !dry_run {
                 // the lock prevents a resume while the folder is removed
                 let Some(_lock) = folder.lock()? else { continue };
-                fs::remove_dir_all(folder.path()).map_err(FolderError::at("remove", folder.path()))?;
+                files::remove_dir(folder.path()).map_err(FolderError::at("remove", folder.path()))?;
             }
-            removed.push(id);
+            pruned.removed.push(id);
         }
-        Ok(removed)
+        Ok(pruned)
     }
 }
 
-fn last_record(folder: &RunFolder) -> Option<Record> {
+pub(super) fn last_record(folder: &RunFolder) -> Option<Record> {
     journal::read_last(&folder.journal())
 }
 
@@ -186,7 +204,10 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         Some(pid) => Some(clock::now_beside(pid, at.unwrap_or(header.created_at))),
         None => at,
     };
-    let mask = secrets(&header);
+    let (mask, damage) = match Fingerprints::load(folder.path()) {
+        Ok(kept) => (secrets(&header).with_kept(kept), damage),
+        Err(error) => (Mask::default(), damage.or(Some(error.to_string()))),
+    };
     let error = damage.or_else(|| finished.as_ref().and_then(|finished| finished.error.clone()));
     Some(RunSummary {
         run_id: folder.id(),

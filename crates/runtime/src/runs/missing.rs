@@ -6,7 +6,10 @@ use engine::{
     failure::Actions,
     run::next::{Next, StartValue},
 };
-use recipe::plan::{Step, Unit};
+use recipe::{
+    plan::{Input, Step, Unit},
+    value::Map,
+};
 
 use super::{Runs, Start, canonical_recipe};
 use crate::{
@@ -14,7 +17,7 @@ use crate::{
         preflight::{self, Need, Problem, RuledOut},
         programs,
     },
-    report::{RunResult, blocked::blocked},
+    report::{RunResult, blocked::blocked, inputs::inputs},
     runs::repro::{Repeated, keep_given},
     steps::shell::attempt::SHELL,
     store::{
@@ -25,7 +28,7 @@ use crate::{
 
 /// The result of a run that cannot start, with the command to start it again.
 pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResult {
-    let root = start.plan.root();
+    let (root, dry_run) = (start.plan.root(), start.dry_run);
     let mut mask = declared(start);
     mask.learn(&start.given);
     let recipe = canonical_recipe(&root.path);
@@ -38,13 +41,22 @@ pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResul
     };
     let mut again = repeated.start(&mask);
     for problem in problems {
-        if let Need::Value(name) = &problem.need {
-            again.inputs.push((name.clone(), StartValue::Missing));
-        }
+        let (name, value) = match &problem.need {
+            Need::Value(name) | Need::Fit(name) if mask.is_secret_input(name) => (name, StartValue::File),
+            Need::Value(name) | Need::Fit(name) => (name, StartValue::Missing),
+            Need::Secret(name) => (name, StartValue::File),
+            _ => continue,
+        };
+        again.inputs.retain(|(known, _)| known != name);
+        again.inputs.push((name.clone(), value));
     }
+    let hidden =
+        |problem: &Problem| Problem { text: mask.text(&problem.text).into_owned(), ..problem.clone() };
+    let problems = &problems.iter().map(hidden).collect::<Vec<_>>();
     let start = Some(Next::Start(Box::new(again)));
     let actions = Actions { start, doctor: Some(Next::Doctor), ..Actions::default() };
-    blocked(&root.name, problems, &actions)
+    let inputs = if dry_run { inputs(root, &mask) } else { Vec::new() };
+    RunResult { dry_run, inputs, ..blocked(&root.name, problems, &actions) }
 }
 
 /// Writes the sources and values of a run.
@@ -59,7 +71,7 @@ pub(super) fn write_start(
 
 /// The names that its recipes declare secret.
 fn declared(start: &Start<'_>) -> Mask {
-    Mask::new(start.plan.units.iter().flat_map(|unit| unit.secrets.clone()))
+    Mask::declared(&start.plan.units)
 }
 
 impl Runs {
@@ -84,19 +96,25 @@ impl Runs {
         problems.extend(start.host.depth_problem().map(|text| Problem { need: Need::Depth, text }));
         let context = first_context(start);
         problems.extend(preflight::context_problems(root, &context, &start.working_dir));
+        let context = root.fitted(context);
         let options = &start.options;
         let ruled_out = RuledOut::new(&start.plan);
         let runs = |unit: &Unit, step: &Step| {
             let tagged = |list: &[String]| step.tags.iter().any(|tag| list.contains(tag));
             let is_root = std::ptr::eq(unit, &**root);
-            !tagged(&options.exclude_tags)
-                && (step.tags.is_empty() || options.include_tags.is_empty() || tagged(&options.include_tags))
+            !tagged(&options.tags.exclude_tags)
+                && (step.tags.is_empty()
+                    || options.tags.include_tags.is_empty()
+                    || tagged(&options.tags.include_tags))
                 && !(is_root && ruled_out.contains(step, &context))
         };
+        problems.extend(preflight::uncounted_changes(&start.plan, &start.working_dir, runs));
         problems.extend(preflight::missing_env(&start.plan, &start.host, runs));
         problems.extend(preflight::missing_programs(&start.plan, &start.agents, &start.host, runs));
-        let repairer = options.repair_agent.as_deref().filter(|_| options.auto_fix.is_some());
-        problems.extend(programs::repairer(repairer, &start.agents, &start.host));
+        let for_auto_fix = |name: &'_ Option<String>| name.clone().filter(|_| options.auto_fix.is_some());
+        let (repairer, reviewer) = (for_auto_fix(&options.repair_agent), for_auto_fix(&options.review.agent));
+        problems.extend(programs::repairer(repairer.as_deref(), &start.agents, &start.host));
+        problems.extend(programs::reviewer(reviewer.as_deref(), &start.agents, &start.host));
         if !preflight::may_execute(Path::new(SHELL)) {
             let what = if Path::new(SHELL).exists() { "cannot be executed" } else { "is not installed" };
             let text = format!("the shell `{SHELL}` {what}");
@@ -107,8 +125,23 @@ impl Runs {
 }
 
 /// The context at the start of a run.
-pub(super) fn first_context(start: &Start<'_>) -> recipe::value::Map {
+pub(super) fn first_context(start: &Start<'_>) -> Map {
     let mut context = start.plan.root().defaults();
     context.extend(start.given.clone());
     context
+}
+
+/// Problems of the values that a resume gives anew, and of inputs that have another type now. Other inputs were checked
+/// when the run began; a path may be gone since then.
+pub(super) fn unfit_anew(was: &Unit, is: &Unit, old: &Map, new: &Map, dir: &Path) -> Vec<Problem> {
+    let before = |name: &str| was.inputs.iter().find(|input| input.name == name);
+    let is_new = |input: &Input| {
+        new.contains_key(&input.name) || before(&input.name).is_none_or(|before| before.kind != input.kind)
+    };
+    let inputs = is.inputs.iter().filter(|input| is_new(input)).cloned().collect();
+    let mut context = is.defaults();
+    context.extend(old.clone());
+    context.extend(new.clone());
+    let unit = Unit { inputs, rules: Vec::new(), ..is.clone() };
+    preflight::context_problems(&unit, &context, dir)
 }

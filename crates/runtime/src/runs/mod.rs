@@ -1,5 +1,7 @@
 //! The entry point: starting, resuming, cancelling, listing and showing runs.
 
+mod answer;
+mod attempts;
 mod awaiting_choice;
 mod cancel;
 mod compile;
@@ -18,16 +20,21 @@ mod open;
 mod orphans;
 mod owned_run;
 mod plan;
+mod prompts;
 mod remains;
 pub mod repro;
 mod resume;
 mod resume_error;
 mod start;
+mod verdict;
+mod waiting;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use engine::knowledge::Knowledge;
 
+pub use answer::{AnswerError, AnswerRequest, TakenAnswer};
+pub use attempts::{StartedAttempt, started_attempts};
 pub use awaiting_choice::changed_note;
 pub use cancel::{CancelError, CancelRequest, Cancelled};
 pub use current_recipe::CurrentRecipe;
@@ -36,13 +43,13 @@ pub use guard::guard;
 pub(crate) use id::new_id;
 pub use id::new_origin;
 pub(crate) use job::Job;
-pub use list::{FindError, RunSummary};
+pub use list::{FindError, PrunedRuns, RunSummary};
 pub use open::{OpenError, OpenedRun};
 pub(crate) use orphans::left_behind;
 pub(crate) use owned_run::{Conclusion, OwnedRun};
 pub use repro::MAX_PARALLEL;
 pub(crate) use resume::Resume;
-pub use resume_error::ResumeError;
+pub use resume_error::{ResumeError, has_instances};
 pub(crate) use start::{ConcurrencyPolicy, Stale, Start};
 
 pub use crate::store::folder::Beside;

@@ -182,7 +182,10 @@ impl OpenedRun {
             run_dir: Some(self.folder.path().to_string_lossy().into_owned()),
             output: output.and_then(|stored| values::load(self.folder.path(), stored).ok()),
         });
-        result.auto_fix = crate::report::auto_fix::load(&self.folder).filter(|fix| fix.is_of(&result));
+        if let Some(fix) = crate::report::auto_fix::load(&self.folder).and_then(|fix| fix.in_result(&result))
+        {
+            crate::report::auto_fix::attach(&mut result, fix);
+        }
         if self.has_no_auto_fix() {
             result = crate::report::auto_fix::not_wanted(result);
         }
@@ -252,9 +255,17 @@ impl OpenedRun {
 /// The usage of the agents of a run, according to its journal.
 pub(super) fn spent(records: &[Record]) -> Option<Usage> {
     let mut used = Usage::default();
+    let mut worked = std::collections::HashSet::new();
     for record in records {
         let usage = match &record.event {
-            Event::StepFinished { ended, .. } | Event::AttemptFailed { ended, .. } => ended.usage.as_ref(),
+            Event::WorkEnded { path, attempt, ended, .. } => {
+                worked.insert((path, *attempt));
+                ended.usage.as_ref()
+            }
+            Event::StepFinished { path, attempt, ended, .. }
+            | Event::AttemptFailed { path, attempt, ended, .. } => {
+                ended.usage.as_ref().filter(|_| !worked.contains(&(path, *attempt)))
+            }
             Event::AgentUsed { usage, .. } => Some(usage),
             _ => None,
         };

@@ -140,7 +140,7 @@ pub(super) fn noted(advice: Advice) -> Event {
 }
 
 /// Appends an event, applies it, and notifies the reporter.
-fn tell(
+pub(super) fn tell(
     shown: &mut OpenedRun,
     journal: &mut Journal,
     event: Event,

@@ -33,6 +33,7 @@ impl OpenedRun {
     fn plain_plan(&self) -> ResumePlan {
         let NextRecipe { plan, late, .. } = self.same();
         resume::plan(&Request {
+            knowledge: &self.knowledge,
             state: &self.state,
             before: &self.plan,
             plan: &plan,
@@ -84,12 +85,17 @@ impl OpenedRun {
         resume: &Resume<'_>,
         next: &NextRecipe,
     ) -> Result<ResumePlan, ResumeError> {
-        if let Some(step) = &resume.from
-            && (self.state.locate(step).is_none() || step.starts_with('/'))
-        {
-            return Err(ResumeError::NoStep { run: self.header.run_id.clone(), step: step.clone() });
-        }
+        let unknown = |step: &String| ResumeError::NoStep {
+            run: self.header.run_id.clone(),
+            step: step.clone(),
+            instances: self.state.instances_of(step),
+        };
+        let named = |step: &String| {
+            self.state.named(step).filter(|_| !step.starts_with('/')).ok_or_else(|| unknown(step))
+        };
+        let from = resume.from.as_ref().map(named).transpose()?;
         Ok(resume::plan(&Request {
+            knowledge: &self.knowledge,
             state: &self.state,
             before: &self.plan,
             given: &resume.given,
@@ -98,7 +104,7 @@ impl OpenedRun {
             remains: &self.remains(),
             resumer: resume.resumer,
             blames: &blames(self),
-            from: resume.from.as_deref(),
+            from: from.as_deref(),
             effects: resume.effects,
             interrupted: resume.interrupted,
         }))

@@ -60,6 +60,7 @@ impl Repeated<'_> {
         let input = |(name, value): (&String, &Value)| {
             let is_hidden = mask.is_secret(name) && env_name::variable(name).is_some();
             let value = match is_hidden {
+                _ if mask.is_secret_input(name) => StartValue::File,
                 true => StartValue::Secret,
                 false => StartValue::Text(masked_value(name, &value.render(), mask)),
             };
@@ -71,11 +72,29 @@ impl Repeated<'_> {
             working_dir: Some(text(self.dir)).filter(|dir| !dir.is_empty()),
             recipe_dirs: self.options.recipe_dirs.iter().map(|dir| text(dir)).collect(),
             context_file: file.as_deref().map(text),
-            inputs: self.given.iter().filter(|(name, _)| !kept.contains(*name)).map(input).collect(),
+            inputs: (self.given.iter().filter(|(name, _)| !kept.contains(*name)).map(input))
+                .chain(answers(self.options, mask))
+                .collect(),
             variables: variables(self.options, mask),
             options: start_options(self.options),
         }
     }
+}
+
+/// The answers that were given when the run was started; a person has to give secret ones again.
+fn answers(options: &Options, mask: &Mask) -> Vec<(String, StartValue)> {
+    let mut given = Vec::new();
+    for (path, answer) in &options.asking.answers {
+        given.push((format!("ask.{path}"), StartValue::Text(answer.choice.clone())));
+        let fields = answer.fields.iter().filter(|(_, value)| **value != Value::Null);
+        given.extend(fields.map(|(name, value)| {
+            let text = value.render();
+            let is_hidden = mask.is_secret(name) || mask.text(&text) != text;
+            let value = if is_hidden { StartValue::Missing } else { StartValue::Text(text.into_owned()) };
+            (format!("ask.{path}.{name}"), value)
+        }));
+    }
+    given
 }
 
 /// The text of a value without secrets.
@@ -130,7 +149,8 @@ fn start_options(options: &Options) -> Vec<StartOption> {
     let tags = |tags: &Vec<String>| Some(tags.clone()).filter(|tags| !tags.is_empty());
     let audit_dir = options.audit_dir.as_ref().map(|dir| dir.to_string_lossy().into_owned());
     let chosen = options.variables.get("AMPLIHACK_AGENT_BINARY");
-    let agent_binary = options.agent_binary.as_ref().or(chosen).cloned();
+    let agent_binary = options.agent.agent_binary.as_ref().or(chosen).cloned();
+    let permissions = options.agent.permissions.map(|level| level.as_str().to_owned());
     let max_parallel = Some(options.max_parallel).filter(|number| *number != MAX_PARALLEL);
     let recovery = match options.recovery {
         Recovery::Declared => None,
@@ -138,10 +158,11 @@ fn start_options(options: &Options) -> Vec<StartOption> {
         Recovery::Off => Some(false),
     };
     [
-        tags(&options.include_tags).map(StartOption::IncludeTags),
-        tags(&options.exclude_tags).map(StartOption::ExcludeTags),
+        tags(&options.tags.include_tags).map(StartOption::IncludeTags),
+        tags(&options.tags.exclude_tags).map(StartOption::ExcludeTags),
         audit_dir.map(StartOption::AuditDir),
         agent_binary.map(StartOption::AgentBinary),
+        permissions.map(StartOption::Permissions),
         options.step_timeout.map(StartOption::StepTimeout),
         max_parallel.map(StartOption::MaxParallel),
         options.max_agents.map(StartOption::MaxAgents),
@@ -152,6 +173,7 @@ fn start_options(options: &Options) -> Vec<StartOption> {
         options.budget.minutes.map(StartOption::BudgetMinutes),
         options.compat.then_some(StartOption::Compat),
         options.no_auto_stage.then_some(StartOption::NoAutoStage),
+        options.switches.no_cleanup.then_some(StartOption::NoCleanup),
     ]
     .into_iter()
     .flatten()

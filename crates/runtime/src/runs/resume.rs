@@ -7,7 +7,7 @@ use std::{
 };
 
 use engine::{
-    Event, RunStatus,
+    Event, RunSettings, RunStatus,
     failure::Actions,
     resume::{Effects, Interrupted, ResumePlan, Resumer, StepPlan},
     run::{
@@ -15,21 +15,23 @@ use engine::{
         next::{Advice, Next, ResumeChoice},
         origin::Origin,
         override_values,
+        step_path::instance_of,
     },
 };
 use recipe::{
     check::Loader,
-    plan::{Plan, Step},
+    plan::{Plan, Step, StepKind},
     value::Map,
 };
 
 use super::{
-    CurrentRecipe, Job, OpenError, OpenedRun, OwnedRun, ResumeError, RunError, Runs,
+    CurrentRecipe, Job, OpenError, OpenedRun, OwnedRun, ResumeError, Runs,
     awaiting_choice::{offered, text_in_force, wait_for_person},
     dynamic_recipe::NextRecipe,
+    missing::unfit_anew,
     orphans::end_orphans,
     owned_run::noted,
-    start::open_log,
+    start::{create_audit, open_log},
 };
 use crate::{
     agents::AgentSettings,
@@ -37,9 +39,9 @@ use crate::{
         host::Host,
         preflight::{self, Need, Problem},
     },
-    os::{clock, files},
+    os::files,
     report::{RunResult, blocked::blocked},
-    run::{Notice, Reporter, audit::Audit},
+    run::{Notice, Reporter},
     runs::repro::keep_given,
     store::{
         cancel_request,
@@ -139,7 +141,9 @@ impl Runs {
         if resume.plan_digest.as_ref().is_some_and(|approved| *approved != digest) {
             return Err(ResumeError::Outdated { run, plan: Box::new(steps), digest });
         }
-        let problems = missing(&next.plan, &resume, &steps);
+        let mut problems = missing(&next.plan, &resume, &steps);
+        let (was, given) = (shown.plan.root(), &shown.state.settings.given);
+        problems.extend(unfit_anew(was, next.plan.root(), given, &resume.given, &working_dir));
         if !problems.is_empty() {
             return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
@@ -163,19 +167,19 @@ impl Runs {
         keep_new_values(shown, &resume)?;
         let mut options = shown.header.options.clone();
         (resume.change)(&mut options);
-        let name = &allowed.next.plan.root().name;
-        let audit = options.audit_dir.as_ref().map(|dir| Audit::create(dir, name, &run, clock::now()));
-        let audit = audit.transpose().map_err(RunError::from)?;
+        let audit = create_audit(&options, &allowed.next.plan.root().name, &run)?;
         let log = open_log(folder, &options)?;
         let recipe = shown.recipe.next(allowed.next.plan.root(), resume.recipe_file.as_ref());
         let mut first = first_events(&allowed, &resume, &recipe, generation, &options);
-        let _ = std::fs::remove_file(offered(folder));
+        files::discard_file(&offered(folder));
         let AllowedResume { shown, journal, mut hold, is_ours, next, base, .. } = allowed;
         if !is_ours {
             let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
             let others = super::ConcurrencyPolicy { beside: resume.beside, stale: super::Stale::Named };
             let name = shown.header.recipe_name.clone();
-            hold = hold.with(self.claim(&workspace, &run, &name, others, &resume.host, &mut first)?);
+            let claimed = self.claim(&workspace, &run, &name, others, &resume.host)?;
+            first.extend(claimed.notes);
+            hold = hold.with(claimed.claim);
             if let Some(log) = &log {
                 reporter.notice(Notice::Log { path: log.path() });
             }
@@ -186,9 +190,7 @@ impl Runs {
         let continued = Recording::going_on(&remembered);
         // only these parts of the run are kept: the loop may run for days and does not need its records
         let OpenedRun { folder, header, mut state, .. } = shown;
-        state.settings.max_parallel = options.max_parallel;
-        state.settings.include_tags.clone_from(&options.include_tags);
-        state.settings.exclude_tags.clone_from(&options.exclude_tags);
+        apply_options(&mut state.settings, &options);
         let job = Job {
             run_id: run,
             tracking_id: header.tracking_id,
@@ -246,12 +248,10 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
     for step in plan.units.iter().flat_map(|unit| &unit.steps) {
         by_id.entry(&step.id).or_default().push(step);
     }
-    let remaining: Vec<&Arc<Step>> = steps
-        .steps
-        .iter()
-        .filter(|entry| entry.action != StepPlan::Keep)
+    let entries = steps.steps.iter().filter(|entry| entry.action != StepPlan::Keep);
+    let remaining: Vec<&Arc<Step>> = entries
         .filter_map(|entry| entry.path.rsplit('/').next())
-        .flat_map(|id| by_id.get(id).into_iter().flatten().copied())
+        .flat_map(|id| by_id.get(id).or_else(|| by_id.get(instance_of(id)?)).into_iter().flatten().copied())
         .collect();
     let mut problems = preflight::missing_for(plan, &remaining, &resume.agents, &resume.host);
     problems.extend(resume.host.depth_problem().map(|text| Problem { need: Need::Depth, text }));
@@ -261,7 +261,7 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
 /// Whether a step calls an agent, or runs a recipe that may.
 pub(super) fn asks_agents(shown: &OpenedRun, path: &str) -> bool {
     shown.state.locate(path).is_some_and(|(frame, at)| {
-        !matches!(shown.state.frames[frame].unit.steps[at].kind, recipe::plan::StepKind::Shell { .. })
+        !matches!(shown.state.frames[frame].unit.steps[at].kind, StepKind::Shell { .. } | StepKind::Ask(_))
     })
 }
 
@@ -306,7 +306,7 @@ struct AllowedResume {
 }
 
 /// Takes a run that no other process owns.
-fn own(folder: &RunFolder) -> Result<OwnedRun, ResumeError> {
+pub(super) fn own(folder: &RunFolder) -> Result<OwnedRun, ResumeError> {
     match folder.lock().map_err(OpenError::from)? {
         Some(lock) => Ok(OwnedRun::new(lock)),
         None => Err(ResumeError::Owned { run: folder.id(), pid: folder.owner().unwrap_or(0) }),
@@ -344,6 +344,13 @@ fn keep_new_values(shown: &OpenedRun, resume: &Resume<'_>) -> Result<(), OpenErr
     Ok(())
 }
 
+/// Applies the options of a resume to the settings of the engine.
+fn apply_options(settings: &mut RunSettings, options: &Options) {
+    settings.max_parallel = options.max_parallel;
+    settings.include_tags.clone_from(&options.tags.include_tags);
+    settings.exclude_tags.clone_from(&options.tags.exclude_tags);
+}
+
 /// The events that a resume begins with.
 fn first_events(
     allowed: &AllowedResume,
@@ -361,6 +368,8 @@ fn first_events(
         pid: std::process::id(),
         sources: generation,
         rerun: steps.redo.clone(),
+        cleanup: steps.cleanup.clone(),
+        failed: steps.failed.clone(),
         again: steps.rerun.clone(),
         recipe_file: recipe.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
         recipe_digest: Some(recipe.digest.clone()),
@@ -373,12 +382,8 @@ fn first_events(
         origin: resume.origin.clone(),
     })];
     first.extend(text_in_force(shown, resume).map(noted));
-    let warning = |(path, message): &(String, String)| Event::Noted {
-        path: Some(path.clone()),
-        message: message.clone(),
-        next: None,
-    };
-    first.extend(next.warnings.iter().map(warning));
+    let warnings = next.warnings.iter().cloned();
+    first.extend(warnings.map(|(path, message)| Event::Noted { path: Some(path), message, next: None }));
     first.extend(undone.clone().map(|message| noted(Advice::new(message))));
     if !steps.kept_producers.is_empty() {
         let text = format!(

@@ -31,12 +31,14 @@ pub enum ResumeError {
         steps: Vec<String>,
     },
     /// The step to resume from does not exist.
-    #[error("there is no step `{step}` in run `{run}`")]
+    #[error("{}", no_step(run, step, instances))]
     NoStep {
         /// The run.
         run: String,
         /// The step.
         step: String,
+        /// The step with a loop that it would be an instance of, with the number of its instances.
+        instances: Option<(String, usize)>,
     },
     /// Completed side effects would have to be repeated.
     #[error("resuming run `{run}` would repeat completed side effects: {}", steps.join(", "))]
@@ -59,6 +61,24 @@ pub enum ResumeError {
     /// The run could not continue.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+fn no_step(run: &str, step: &str, instances: &Option<(String, usize)>) -> String {
+    match instances {
+        Some((looped, count)) => {
+            format!("there is no step `{step}` in run `{run}`: {}", has_instances(looped, *count))
+        }
+        None => format!("there is no step `{step}` in run `{run}`"),
+    }
+}
+
+/// How many instances a step has.
+pub fn has_instances(looped: &str, count: usize) -> String {
+    match count {
+        0 => format!("`{looped}` has no instances"),
+        1 => format!("`{looped}` has one instance, `{looped}[0]`"),
+        _ => format!("`{looped}` has {count} instances, `{looped}[0]` to `{looped}[{}]`", count - 1),
+    }
 }
 
 /// The message that a person has to decide about these steps.

@@ -20,8 +20,11 @@ use super::{
 };
 use crate::{
     agents::AgentSettings,
-    machine::host::Host,
-    os::{clock, held_lock::HeldLock, process},
+    machine::{
+        host::Host,
+        preflight::{Problem, context_problems},
+    },
+    os::{clock, files, held_lock::HeldLock, process},
     report::RunResult,
     run::{Notice, Reporter, audit::Audit},
     store::{
@@ -77,6 +80,14 @@ pub(crate) enum Stale {
     Cleared,
 }
 
+/// A workspace that a run may work in.
+pub(crate) struct ClaimedWorkspace {
+    /// The claim; absent if the run works next to the owner of the workspace.
+    pub claim: Option<Claim>,
+    /// Notes about dead runs in it.
+    pub notes: Vec<Event>,
+}
+
 impl Runs {
     /// Runs a recipe to its end, or until a stop is requested.
     pub(crate) fn start(&self, start: Start<'_>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
@@ -93,37 +104,25 @@ impl Runs {
         start: Start<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<(RunResult, Option<OwnedRun>), RunError> {
-        // a dry run needs the recipe's own values, but neither programs nor credentials
-        let problems = match start.dry_run {
-            true => crate::machine::preflight::context_problems(
-                start.plan.root(),
-                &missing::first_context(&start),
-                &start.working_dir,
-            ),
-            false => self.problems(&start),
-        };
-        let name = start.plan.root().name.clone();
+        let problems = self.start_problems(&start);
         if !problems.is_empty() {
-            let blocked = blocked_start(&start, &problems);
-            return Ok((RunResult { dry_run: start.dry_run, ..blocked }, None));
+            return Ok((blocked_start(&start, &problems), None));
         }
         let state = RunState::new(&start.plan, settings(&start));
         let run_id = self.new_id();
-        let mut first = vec![Event::RunStarted(RunStarted {
-            format: FORMAT,
-            program: env!("CARGO_PKG_VERSION").to_owned(),
-            run_id: run_id.clone(),
-            recipe: name.clone(),
-            pid: std::process::id(),
-            origin: start.origin.clone(),
-        })];
+        let mut first = vec![run_started(&start, &run_id)];
         let mut claim = None;
         if !start.dry_run {
             self.make_home()?;
             let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
-            claim = self.claim(&workspace, &run_id, &name, start.others, &start.host, &mut first)?;
+            let recipe = &start.plan.root().name;
+            let claimed = self.claim(&workspace, &run_id, recipe, start.others, &start.host)?;
+            claim = claimed.claim;
+            first.extend(claimed.notes);
         }
-        let audit = create_audit(&start, &run_id, claim.as_ref())?;
+        // if this fails, nothing that looks like a run stays
+        let audit = create_audit(&start.options, &start.plan.root().name, &run_id)
+            .inspect_err(|_| claim.iter().for_each(Claim::clear))?;
         let made = (!start.dry_run).then(|| self.make(&run_id, &start)).transpose()?;
         let tracking = start.host.tracking_id().unwrap_or_else(|| run_id.clone());
         let recipe = canonical_recipe(&start.plan.root().path);
@@ -163,6 +162,17 @@ impl Runs {
         Workspace::new(&self.home, Path::new(recipe), working_dir)
     }
 
+    /// What is missing for a run. A dry run needs the recipe's own values, but neither programs nor credentials.
+    fn start_problems(&self, start: &Start<'_>) -> Vec<Problem> {
+        match start.dry_run {
+            true => {
+                let context = missing::first_context(start);
+                context_problems(start.plan.root(), &context, &start.working_dir)
+            }
+            false => self.problems(start),
+        }
+    }
+
     /// Claims the workspace, and reports dead runs in it.
     pub(crate) fn claim(
         &self,
@@ -171,8 +181,7 @@ impl Runs {
         recipe: &str,
         others: ConcurrencyPolicy,
         host: &Host,
-        first: &mut Vec<Event>,
-    ) -> Result<Option<Claim>, RunError> {
+    ) -> Result<ClaimedWorkspace, RunError> {
         let claim = match workspace.claim(run_id)? {
             Ok(claim) => Some(claim),
             // a run inside the owner belongs to it: the session depth limits it, not the lock
@@ -193,7 +202,7 @@ impl Runs {
         if others.stale == Stale::Cleared && !stale.is_empty() {
             workspace.clear_stale(&stale)?;
         }
-        first.extend(stale.iter().map(|run| {
+        let notes = stale.iter().map(|run| {
             let state = self.dir().join(run).display().to_string();
             noted(match others.stale {
                 Stale::Cleared => Advice::new(format!(
@@ -202,15 +211,15 @@ impl Runs {
                 )),
                 Stale::Named => self.name_dead(run),
             })
-        }));
-        Ok(claim)
+        });
+        Ok(ClaimedWorkspace { notes: notes.collect(), claim })
     }
 
     /// Removes the remains of runs that died before they were complete: they cannot be resumed. The caller must hold
     /// the workspace, so that none of them is just being made.
     fn sweep_unborn(&self, workspace: &Workspace, run_id: &str) {
         for run in workspace.stale(run_id).iter().filter(|run| !self.dir().join(run).exists()) {
-            let _ = std::fs::remove_dir_all(self.dir().join(format!(".{run}")));
+            files::discard_dir(&self.dir().join(format!(".{run}")));
             workspace.forget(run);
         }
     }
@@ -259,25 +268,33 @@ pub(super) fn open_log(folder: &RunFolder, options: &Options) -> Result<Option<A
     Ok(options.compat.then(|| Audit::open(folder.log())).transpose()?)
 }
 
+/// The first event of a run.
+fn run_started(start: &Start<'_>, run_id: &str) -> Event {
+    Event::RunStarted(RunStarted {
+        format: FORMAT,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        run_id: run_id.to_owned(),
+        recipe: start.plan.root().name.clone(),
+        pid: std::process::id(),
+        origin: start.origin.clone(),
+    })
+}
+
 /// The settings of the engine; the driver adds the limits of this machine.
 fn settings(start: &Start<'_>) -> RunSettings {
     RunSettings {
         given: start.given.clone(),
         ambient: start.options.ambient.clone(),
-        include_tags: start.options.include_tags.clone(),
-        exclude_tags: start.options.exclude_tags.clone(),
+        include_tags: start.options.tags.include_tags.clone(),
+        exclude_tags: start.options.tags.exclude_tags.clone(),
         max_parallel: start.options.max_parallel,
         dry_run: start.dry_run,
         ..RunSettings::default()
     }
 }
 
-/// Creates the audit log. If that fails, nothing that looks like a run is left behind.
-fn create_audit(start: &Start<'_>, run_id: &str, claim: Option<&Claim>) -> Result<Option<Audit>, RunError> {
-    let Some(dir) = &start.options.audit_dir else { return Ok(None) };
-    let made = Audit::create(dir, &start.plan.root().name, run_id, clock::now());
-    if let (Err(_), Some(claim)) = (&made, claim) {
-        claim.clear();
-    }
-    Ok(Some(made?))
+/// Creates the audit log, if the options ask for one.
+pub(super) fn create_audit(options: &Options, recipe: &str, run_id: &str) -> Result<Option<Audit>, RunError> {
+    let create = |dir| Audit::create(dir, recipe, run_id, clock::now());
+    Ok(options.audit_dir.as_deref().map(create).transpose()?)
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use engine::run::frame::FrameId;
+use engine::run::{frame::FrameId, question::GivenAnswer};
 
 use super::{
     install, laws,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     runs::{Interrupted, OpenedRun},
-    store::folder::Options,
+    store::folder::{AskOptions, Options},
 };
 
 const PLAIN: &str = "
@@ -30,6 +30,7 @@ steps:
 - {id: tolerated, command: 'always-fails', continue_on_error: true, retry: {max_attempts: 2, delay: 5}}
 - {id: slow, command: 'never-ends', timeout: 3, continue_on_error: true}
 - {id: unmet, command: 'work', depends_on: [slow]}
+- {id: proven, command: 'work', idempotent: false, ensure: [{command: 'work {{proven}}'}, {condition: proven}]}
 - {id: last, command: 'work {{json.step}}', condition: \"x == '1'\"}
 ";
 
@@ -66,6 +67,26 @@ steps:
 - {id: check, command: 'work {{left}} {{right}}'}
 ";
 
+const LOOPS: &str = "
+name: main
+steps:
+- {id: each, for_each: [a, b, c], max_parallel: 2, command: 'work {{item}}'}
+- {id: trees, for_each: [p, q], recipe: leaf, context: {x: '{{item}}'}}
+- {id: round, repeat: {max: 2, delay: 3}, command: 'work {{iteration}}'}
+";
+
+const ASKS: &str = "
+name: main
+hooks: {pre_step: 'before {{step_id}}'}
+steps:
+- {id: first, command: 'work'}
+- {id: known, ask: 'is {{first}} fine?', show: ['{{first}}']}
+- {id: asked, ask: 'and this?', parallel_group: g, timeout: 99999}
+- {id: beside, command: 'work', parallel_group: g}
+- {id: tree, recipe: inner}
+- {id: last, command: 'work {{asked.choice}} {{known.choice}}'}
+";
+
 /// Two steps, each in a recipe of its own, and the same steps in one recipe.
 const DEEP: &str = "{name: main, steps: [{id: call, recipe: outer}]}";
 const OUTER: &str = "{name: outer, steps: [{id: a, command: work}, {id: call, recipe: inner}]}";
@@ -76,7 +97,9 @@ fn story(name: &str, at: u64, base: &Path) -> Story {
     let recipes = match name {
         "deep" => Shelf::of(&[("main", DEEP), ("outer", OUTER), ("inner", INNER)]),
         "flat" => Shelf::of(&[("main", FLAT)]),
+        "asks" => Shelf::of(&[("main", ASKS), ("inner", INNER)]),
         "plain" => Shelf::of(&[("main", PLAIN)]),
+        "loops" => Shelf::of(&[("main", LOOPS), ("leaf", LEAF)]),
         "nested" => Shelf::of(&[("main", NESTED), ("branch", BRANCH), ("leaf", LEAF)]),
         _ => Shelf::of(&[("main", AGENTS)]),
     };
@@ -84,12 +107,17 @@ fn story(name: &str, at: u64, base: &Path) -> Story {
         max_parallel: 2,
         max_agents: Some(1),
         no_auto_stage: true,
+        asking: AskOptions { answers: [("known".to_owned(), approved())].into(), wait: false },
         audit_dir: (name == "nested").then(|| base.join("audit")),
         ..Options::default()
     };
     let mut story = Story::new(at, base, recipes, options, Care::Some);
     story.choice = Interrupted::Rerun;
     story
+}
+
+fn approved() -> GivenAnswer {
+    GivenAnswer { choice: "approve".to_owned(), ..GivenAnswer::default() }
 }
 
 fn without_numbers(text: &str) -> String {
@@ -100,7 +128,10 @@ fn without_numbers(text: &str) -> String {
 fn summary(shown: &OpenedRun, id: FrameId, lines: &mut Vec<String>) {
     let frame = &shown.state.frames[id];
     for (at, step) in frame.steps.iter().enumerate() {
+        let is_answer = frame.unit.steps[at].kind.as_ask().is_some();
         let value = step.value.as_ref().map(|value| value.render().into_owned());
+        // the time of an answer is another one each time
+        let value = value.filter(|_| !is_answer);
         let value = value.map(|value| without_numbers(&value));
         lines.push(format!("{} {:?} {:?} {value:?}", frame.step_path(at), step.status, step.skipped));
         if let Some(child) = step.frame {
@@ -129,6 +160,7 @@ fn play(
             laws::check(&story);
             break;
         }
+        story.approve();
     }
     let shown = story.runs().open(story.runs().find("last").unwrap()).unwrap();
     let mut lines = vec![without_numbers(&format!("{:?} {:?}", shown.status, shown.result().output))];
@@ -184,8 +216,18 @@ fn nested_recipes_and_hooks_survive_a_death_at_every_write() {
 }
 
 #[test]
+fn loops_survive_a_death_at_every_write() {
+    check("loops");
+}
+
+#[test]
 fn agents_survive_a_death_at_every_write() {
     check("agents");
+}
+
+#[test]
+fn questions_and_answers_survive_a_death_at_every_write() {
+    check("asks");
 }
 
 #[test]

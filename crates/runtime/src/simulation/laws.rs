@@ -7,11 +7,12 @@ use engine::{
     run::{
         event::Stored,
         frame::{Frame, FrameId},
+        step_path::{is_below, split_instance},
     },
 };
 use recipe::plan::{JsonMode, StepKind};
 
-use super::{child::Child, life::Story, with};
+use super::{answers, child::Child, life::Story, order_laws, with};
 use crate::{report::RunResult, runs::OpenedRun};
 
 fn complain(what: String) {
@@ -28,6 +29,8 @@ pub(super) fn check(story: &Story) {
             acts_are_recorded(&shown);
             ends_are_true(&shown);
             limits_hold(&shown);
+            order_laws::check(&shown);
+            answers::are_used_once(story, &shown);
         }
         Err(error) => complain(format!("the run cannot be opened: {error}")),
     }
@@ -62,7 +65,8 @@ pub(super) fn check_result(story: &Story, result: &RunResult) {
     if result.status == RunStatus::Completed {
         success_is_earned(&shown, 0);
     }
-    let is_named = result.failure.is_some() || result.status == RunStatus::Completed;
+    let is_named =
+        result.failure.is_some() || result.status == RunStatus::Completed || !result.asks.is_empty();
     if !is_named && !matches!(result.status, RunStatus::Interrupted | RunStatus::Cancelled) {
         complain(format!("{:?} without a reason", result.status));
     }
@@ -76,7 +80,9 @@ fn success_is_earned(shown: &OpenedRun, id: FrameId) {
             StepStatus::Completed | StepStatus::Degraded => true,
             StepStatus::Skipped => step.skipped.is_some(),
             StepStatus::Failed => !frame.is_fatal(at),
-            StepStatus::Pending | StepStatus::Running => false,
+            // a loop may end before all its iterations
+            StepStatus::Pending => frame.repeat().is_some(),
+            StepStatus::Running | StepStatus::Waiting => false,
         };
         if !fine {
             complain(format!("success, but `{}` is {:?}", frame.step_path(at), step.status));
@@ -87,12 +93,15 @@ fn success_is_earned(shown: &OpenedRun, id: FrameId) {
     }
 }
 
-fn is_below(inner: &str, outer: &str) -> bool {
-    inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
-}
-
 fn is_redone(path: &str, rerun: &[String]) -> bool {
-    rerun.iter().any(|named| named == path || is_below(path, named) || is_below(named, path))
+    // a loop that is entered again keeps the instances whose items and inputs are the same
+    let is_instance = |named: &str| {
+        let rest = named.strip_suffix('/').and_then(|looped| path.strip_prefix(looped));
+        rest.is_some_and(|rest| rest.starts_with('['))
+    };
+    rerun
+        .iter()
+        .any(|named| named == path || is_below(path, named) || is_below(named, path) || is_instance(named))
 }
 
 /// A recipe is not retried once it has a completed step that must not run twice. A step that a person skipped does not
@@ -105,21 +114,29 @@ fn effects_are_not_retried(shown: &OpenedRun) {
     };
     let mut done: BTreeSet<&str> = BTreeSet::new();
     let mut left_out: BTreeSet<&str> = BTreeSet::new();
+    let mut cleaning: BTreeSet<&str> = BTreeSet::new();
     for record in &shown.records {
         match &record.event {
             Event::RunResumed(resumed) => {
-                done.retain(|path| !is_redone(path, &resumed.rerun));
-                left_out.retain(|path| !is_redone(path, &resumed.rerun));
+                done.retain(|path| !is_redone(path, &resumed.rerun) && !is_redone(path, &resumed.cleanup));
+                let given_up = resumed.rerun.iter().chain(&resumed.cleanup).cloned().collect::<Vec<_>>();
+                left_out.retain(|path| !is_redone(path, &given_up));
                 left_out.extend(resumed.skip.iter().map(String::as_str));
+                cleaning.clear();
             }
             Event::StepStarted { path, .. } if left_out.contains(path.as_str()) => {
                 complain(format!("`{path}` was left out and starts"));
             }
+            Event::CleanupBegan { path, .. } => drop(cleaning.insert(path)),
+            // a recipe that runs again cleans up again
+            Event::StepFinished { path, .. }
+                if cleaning.iter().any(|recipe| recipe.is_empty() || is_below(path, recipe)) => {}
             Event::StepFinished { path, status, .. } if status.is_done() => drop(done.insert(path)),
             Event::AttemptFailed { path, ended, .. } if ended.outcome != Outcome::Cancelled => {
                 if let Some(inner) = done.iter().find(|done| is_below(done, path) && is_for_once(done)) {
                     complain(format!("`{path}` is tried again, though `{inner}` is done"));
                 }
+                cleaning.retain(|recipe| recipe != path && !is_below(recipe, path));
             }
             _ => {}
         }
@@ -131,37 +148,70 @@ fn nothing_is_done_twice(records: &[Record]) {
     let mut done: BTreeSet<&str> = BTreeSet::new();
     let mut attempts: BTreeMap<&str, u32> = BTreeMap::new();
     let mut stopped: BTreeSet<&str> = BTreeSet::new();
+    let mut cleaning: BTreeSet<&str> = BTreeSet::new();
+    // work that waits for its proof; recipes are entered again
+    let (mut worked, mut entered): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
+    let mut inputs: BTreeMap<&str, &Option<String>> = BTreeMap::new();
+    let mut done_now: BTreeSet<&str> = BTreeSet::new();
     let mut is_over = false;
     for record in records {
         let resumes = matches!(record.event, Event::RunResumed(_));
         // a resume that waits for a decision starts nothing, and records that
         let waits = matches!(&record.event, Event::RunFinished(end) if end.status == RunStatus::Waiting);
-        if is_over && !resumes && !waits {
+        let asks = matches!(record.event, Event::Answered(_) | Event::QuestionPut(_));
+        if is_over && !resumes && !waits && !asks {
             complain(format!("after the end: {record:?}"));
         }
         is_over = matches!(record.event, Event::RunFinished(_));
         match &record.event {
             Event::RunResumed(resumed) => {
-                done.retain(|path| !is_redone(path, &resumed.rerun));
+                let is_kept =
+                    |path: &&str| !is_redone(path, &resumed.rerun) && !is_redone(path, &resumed.cleanup);
+                done.retain(is_kept);
+                worked.retain(is_kept);
+                done_now.clear();
                 stopped.clear();
+                cleaning.clear();
             }
-            Event::StepStarted { path, attempt, .. } => {
-                if let Some(outer) = stopped.iter().find(|outer| is_below(path, outer)) {
+            Event::StepStarted { path, attempt, inputs: now } => {
+                // an instance whose inputs have changed is done again
+                let before = inputs.insert(path, now);
+                if split_instance(path).is_some() && before.is_some_and(|before| before != now) {
+                    done.retain(|done| done != path && !is_below(done, path));
+                }
+                let cleans_up = |outer: &str| {
+                    cleaning
+                        .iter()
+                        .any(|recipe| is_below(path, recipe) && (*recipe == outer || is_below(recipe, outer)))
+                };
+                if let Some(outer) = stopped.iter().find(|outer| is_below(path, outer) && !cleans_up(outer)) {
                     complain(format!("`{path}` starts, but `{outer}` was stopped"));
                 }
                 if done.contains(path.as_str()) {
                     complain(format!("`{path}` is done and starts again"));
+                }
+                if worked.remove(path.as_str()) && !entered.contains(path.as_str()) {
+                    complain(format!("the work of `{path}` is done and starts again"));
                 }
                 stopped.remove(path.as_str());
                 if attempts.insert(path, *attempt).is_some_and(|last| last >= *attempt) {
                     complain(format!("attempt {attempt} of `{path}` comes twice"));
                 }
             }
+            Event::RecipeEntered { path, .. } => drop(entered.insert(path)),
+            Event::WorkEnded { path, .. } => drop(worked.insert(path)),
             Event::AttemptFailed { path, .. } => {
+                worked.remove(path.as_str());
                 let below = format!("{path}/");
                 done.retain(|done| !done.starts_with(&below));
             }
             Event::RecipeStopped { path, .. } => drop(stopped.insert(path)),
+            Event::CleanupBegan { path, .. } => {
+                cleaning.insert(path);
+                // cleanup steps run again at a new end
+                let is_inside = |done: &str| path.is_empty() || is_below(done, path);
+                done.retain(|done| done_now.contains(done) || !is_inside(done));
+            }
             Event::StepFinished { path, status, recovered, .. } => {
                 if stopped.contains(path.as_str()) && status.is_done() && !recovered {
                     complain(format!("`{path}` took too long, and is {status:?}"));
@@ -171,6 +221,7 @@ fn nothing_is_done_twice(records: &[Record]) {
                 }
                 if status.is_done() {
                     done.insert(path);
+                    done_now.insert(path);
                 }
             }
             _ => {}
@@ -207,7 +258,8 @@ fn ends_are_true(shown: &OpenedRun) {
         };
         let Some((frame, at)) = shown.state.locate(path) else { continue };
         let step = &shown.state.frames[frame].unit.steps[at];
-        if !status.is_done() || matches!(step.kind, StepKind::Nested { .. }) {
+        let has_no_process = shown.state.frames[frame].has_steps(at) || matches!(step.kind, StepKind::Ask(_));
+        if !status.is_done() || has_no_process {
             continue;
         }
         let name = format!("{path}#{attempt}");
@@ -259,6 +311,10 @@ fn limits_hold(shown: &OpenedRun) {
             }
             Event::StepStarted { path, .. } => *starts.entry(path).or_default() += 1,
             Event::RunResumed(_) => starts.clear(),
+            // a cleanup step puts its question again
+            Event::QuestionWithdrawn { path, .. } => {
+                starts.retain(|known, _| *known != path && !is_below(known, path));
+            }
             Event::AttemptFailed { path, ended, .. } => {
                 let below = format!("{path}/");
                 tries.retain(|known, _| !known.starts_with(&below));
@@ -289,8 +345,10 @@ fn limits_hold(shown: &OpenedRun) {
 fn count_steps(shown: &OpenedRun, id: FrameId) -> u64 {
     let frame: &Frame = &shown.state.frames[id];
     let count = |at: usize| match frame.steps[at].frame {
+        // no limit keeps a recipe from cleaning up
+        _ if frame.steps[at].is_cleanup => 0,
         Some(child) => count_steps(shown, child),
-        None => u64::from(frame.steps[at].attempt > 0 && !frame.is_nested(at)),
+        None => u64::from(frame.steps[at].attempt > 0 && !frame.has_steps(at)),
     };
     (0..frame.steps.len()).map(count).sum()
 }

@@ -59,6 +59,8 @@ pub(super) struct Story {
     safe: usize,
     pub(super) choice: Interrupted,
     pub(super) effects: Effects,
+    /// Answers that were taken, by their requests.
+    pub(super) answers: Vec<String>,
 }
 
 /// How a life ended.
@@ -108,6 +110,7 @@ impl Story {
             safe: 0,
             choice: Interrupted::Ask,
             effects: Effects::Once,
+            answers: Vec::new(),
         }
     }
 
@@ -138,6 +141,9 @@ impl Story {
             let end = self.live();
             if self.is_over(life, &end) {
                 return laws::check(self);
+            }
+            if self.chance.percent(80) {
+                self.answer(life < WILD_LIVES);
             }
         }
         with(|world| world.complain(format!("after {MOST_LIVES} lives the run has no end")));
@@ -244,6 +250,14 @@ impl Story {
                 }
                 End::Refused(error)
             }
+        }
+    }
+
+    /// The same after a moment in which something else was recorded.
+    pub(super) fn look_after(&mut self, death: Option<Death>) {
+        self.look_at_disk(&[], death.is_none());
+        if death != Some(Death::Kill) {
+            self.safe = self.known.len();
         }
     }
 

@@ -3,6 +3,7 @@
 //! Exists only in this crate's own tests. The loop, the journal, the readers of agent programs and the resume plan are
 //! the real ones; only the outside is simulated. Without a [`World`] in the thread everything is real.
 
+mod answers;
 mod births;
 mod chance;
 mod child;
@@ -12,6 +13,7 @@ mod found;
 mod laws;
 mod life;
 mod manners;
+mod order_laws;
 mod picture;
 pub(crate) mod process;
 mod recipes;

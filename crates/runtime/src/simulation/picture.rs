@@ -26,15 +26,19 @@ pub(super) fn picture(state: &RunState) -> String {
 
 fn draw(text: &mut String, frame: &Frame) {
     let Frame { path, unit, parent, depth, context, next, open, hooks, ran, .. } = frame;
-    let Frame { failed_at, stopped, closed, log, .. } = frame;
+    let Frame { failed_at, stopped, cleanup, closed, log, .. } = frame;
     let _ = writeln!(
         text,
-        "frame `{path}` of {} {parent:?} {depth}: {:?} {next} {open} {hooks} {ran} {failed_at:?} {stopped:?} {closed}",
+        "frame `{path}` of {} {parent:?} {depth}: {:?} {next} {open} {hooks} {ran} {failed_at:?} {stopped:?} {cleanup:?} {closed}",
         unit.path,
         frame.level()
     );
     let sets = [&frame.overrides, &frame.assigned].map(|set| set.iter().collect::<BTreeSet<_>>());
     let below: BTreeSet<_> = frame.below.keys().collect();
+    // the names of the instance that was prepared last are for its process only
+    let of_loop = frame.loop_names();
+    let context: Vec<_> = context.iter().filter(|(name, _)| !of_loop.contains(name)).collect();
+    let log: Vec<_> = log.iter().filter(|name| !of_loop.contains(name)).collect();
     let _ = writeln!(text, "  {context:?}\n  {sets:?} {below:?} {log:?}");
     for step in &frame.steps {
         let _ = writeln!(text, "  {step:?}");

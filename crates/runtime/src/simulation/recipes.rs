@@ -38,9 +38,11 @@ impl Shelf {
     pub(super) fn by_seed(seed: u64) -> Shelf {
         let mut pen = Pen {
             chance: Chance::of(seed, "recipe"),
+            loops: Chance::of(seed, "loops"),
             text: String::new(),
             ids: Vec::new(),
             earlier: Vec::new(),
+            is_graph: false,
         };
         let mut shelf = Shelf::default();
         for (name, below) in [("leaf", &[][..]), ("branch", &["leaf"][..]), ("main", &["leaf", "branch"][..])]
@@ -53,10 +55,13 @@ impl Shelf {
 
 struct Pen {
     chance: Chance,
+    /// Chances of loops, so that the other parts of a recipe stay as they are.
+    loops: Chance,
     text: String,
     ids: Vec<String>,
     /// The steps before the group that is being written.
     earlier: Vec<String>,
+    is_graph: bool,
 }
 
 impl Pen {
@@ -64,6 +69,10 @@ impl Pen {
         self.text = format!("name: {name}\ncontext: {{x: '1', token: hidden-value}}\n");
         self.ids.clear();
         self.earlier.clear();
+        self.is_graph = self.chance.percent(20);
+        if self.is_graph {
+            self.text.push_str("schedule: graph\n");
+        }
         self.sometimes(12, "recursion: {max_total_steps: 4, max_depth: 2}\n");
         self.sometimes(8, "hooks: {pre_step: 'note {{step_id}}'}\n");
         self.sometimes(8, "default_step_timeout: 600\n");
@@ -78,14 +87,15 @@ impl Pen {
                 .push_str("hooks: {post_step: 'after {{step_status}}', on_error: 'sorry {{step_error}}'}\n");
         }
         self.text.push_str("steps:\n");
-        let steps = if below.is_empty() { 1 + self.chance.below(2) } else { 1 + self.chance.below(4) };
+        let is_short = below.is_empty() && !self.is_graph;
+        let steps = if is_short { 1 + self.chance.below(2) } else { 1 + self.chance.below(4) };
         let mut group = 0;
         for at in 0..steps {
             if self.chance.percent(40) {
                 group += 1;
                 self.earlier.clone_from(&self.ids);
             }
-            self.step(at, below, group);
+            self.step((name, at), below, group);
         }
         std::mem::take(&mut self.text)
     }
@@ -96,8 +106,27 @@ impl Pen {
         }
     }
 
-    fn step(&mut self, at: u64, below: &[&str], group: u64) {
-        let id = format!("s{at}");
+    /// Sometimes a loop.
+    fn repetition(&mut self) {
+        match self.loops.below(100) {
+            0..10 => {
+                let list = self.loops.pick(&["[a, b, c]", "[a, '{{x}}']", "[]", "'{{x}}'"]);
+                let _ = writeln!(self.text, "  for_each: {list}");
+                let more = self.loops.pick(&["", "  max_parallel: 2\n", "  keep_going: true\n"]);
+                self.text.push_str(more);
+            }
+            10..18 => {
+                let fields =
+                    self.loops.pick(&["", ", delay: 20", ", until: 'iteration == 2'", ", until: 'not x'"]);
+                let _ = writeln!(self.text, "  repeat: {{max: 3{fields}}}");
+            }
+            _ => {}
+        }
+    }
+
+    fn step(&mut self, (recipe, at): (&str, u64), below: &[&str], group: u64) {
+        // names flow back from sub-recipes: no recipe writes those of another one
+        let id = format!("{recipe}{at}");
         let _ = writeln!(self.text, "- id: {id}");
         let value = match self.earlier.last() {
             Some(id) if self.chance.percent(40) => format!("{{{{{id}}}}}"),
@@ -118,6 +147,9 @@ impl Pen {
                     self.sometimes(25, "  parse_json_required: true\n");
                 }
             }
+            50..60 => {
+                let _ = writeln!(self.text, "  ask: 'is {value} fine?'\n  show: ['{value}']");
+            }
             _ => {
                 let what = self.chance.pick(&["work", "work", "work", "print-json", "print-much"]);
                 let _ = writeln!(self.text, "  command: '{what} {value}'");
@@ -128,24 +160,35 @@ impl Pen {
                 self.sometimes(10, "  exit_codes: {3: needs_human}\n");
             }
         }
-        if group.is_multiple_of(2) {
+        if group.is_multiple_of(2) && !self.is_graph {
             let _ = writeln!(self.text, "  parallel_group: g{group}");
         } else {
             self.earlier.clone_from(&self.ids);
         }
+        let known = self.text.len();
+        if at > 0 {
+            let when = self.chance.pick(&["failed", "always"]);
+            self.sometimes(18, &format!("  when: {when}\n"));
+        }
+        let cleans_up = self.text.len() > known;
         self.sometimes(15, "  timeout: 4\n");
         self.sometimes(15, "  continue_on_error: true\n");
         self.sometimes(10, "  idempotent: false\n");
         self.sometimes(6, "  effects: [push]\n");
         let retry = self.chance.pick(&["2", "3", "{max_attempts: 3, delay: 100, backoff: exponential}"]);
         self.sometimes(20, &format!("  retry: {retry}\n"));
-        let condition = self.chance.pick(&["x == '1'", "x == '2'", "not x", "s0"]);
-        if at > 0 || condition != "s0" {
+        let before = self.earlier.first().cloned().unwrap_or_default();
+        let condition = self.chance.pick(&["x == '1'", "x == '2'", "not x", before.as_str()]);
+        if !condition.is_empty() {
             self.sometimes(15, &format!("  condition: \"{condition}\"\n"));
         }
+        self.repetition();
         if let Some(needed) = self.earlier.last().cloned() {
             self.sometimes(12, &format!("  depends_on: [{needed}]\n"));
         }
-        self.ids.push(id);
+        // in a graph, no step needs one that comes after all others
+        if !(self.is_graph && cleans_up) {
+            self.ids.push(id);
+        }
     }
 }

@@ -49,8 +49,19 @@ impl Reporter for Watcher {
         match notice {
             Notice::Event { record, state, .. } => {
                 with(|world| world.tell(|| format!("{:>3} {:?}", record.seq, record.event)));
-                let begins = matches!(record.event, Event::StepStarted { .. } | Event::RecipeEntered { .. });
-                if self.is_told && begins {
+                let begins = match &record.event {
+                    Event::StepStarted { path, .. }
+                    | Event::RecipeEntered { path, .. }
+                    | Event::LoopEntered { path, .. } => Some(path),
+                    _ => None,
+                };
+                let survives = begins.is_some_and(|path| state.survives_stop(path));
+                if let Event::StepStarted { path, .. } = &record.event
+                    && survives
+                {
+                    with(|world| world.cleanup.insert(path.clone()));
+                }
+                if self.is_told && begins.is_some() && !survives {
                     with(|world| world.complain(format!("after the stop: {:?}", record.event)));
                 }
                 if let Event::RecipeEntered { path, .. } = &record.event {

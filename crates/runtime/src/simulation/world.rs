@@ -87,6 +87,8 @@ pub(super) struct World {
     pub(super) broken: Vec<String>,
     /// Steps that have entered a recipe.
     pub(super) recipes: BTreeSet<String>,
+    /// Steps that may start after the run was stopped.
+    pub(super) cleanup: BTreeSet<String>,
     died: Arc<Notify>,
     base: Duration,
     now: Duration,
@@ -124,6 +126,7 @@ impl World {
             trace: None,
             broken: Vec::new(),
             recipes: BTreeSet::new(),
+            cleanup: BTreeSet::new(),
             died: Arc::default(),
             base: Duration::ZERO,
             now: Duration::ZERO,

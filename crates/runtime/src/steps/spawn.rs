@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use engine::run::{
     cause::{StartFailure, StartFailureKind},
-    event::{NameChange, Spawned},
+    event::{NameChange, OutputRef, Spawned},
 };
 use tokio::sync::mpsc;
 
@@ -50,6 +50,8 @@ pub struct Started {
     pub cwd: String,
     /// Its environment.
     pub env: Arc<Environment>,
+    /// The prompt that it got.
+    pub prompt: Option<OutputRef>,
 }
 
 impl Started {
@@ -66,6 +68,7 @@ impl Started {
             cwd: self.cwd,
             purpose: self.purpose.map(str::to_owned),
             env: NameChange::follow(names, &own),
+            prompt: self.prompt,
         }
     }
 }
@@ -79,6 +82,8 @@ pub struct SpawnContext {
     pub attempt: u32,
     /// Its purpose, if it is not the attempt itself.
     pub purpose: Option<&'static str>,
+    /// The prompt that it gets, if it is an agent program.
+    pub prompt: Option<OutputRef>,
 }
 
 /// Reports a start to the loop.
@@ -94,8 +99,9 @@ pub fn spawn_report(
     let env = Arc::clone(&command.env);
     move |running| {
         let id = running.identity();
-        let SpawnContext { path, attempt, purpose } = starter;
+        let SpawnContext { path, attempt, purpose, prompt } = starter;
         // fails only when the run is over
-        let _ = progress.send(Progress::Spawned(Started { path, attempt, purpose, id, argv, cwd, env }));
+        let _ =
+            progress.send(Progress::Spawned(Started { path, attempt, purpose, id, argv, cwd, env, prompt }));
     }
 }

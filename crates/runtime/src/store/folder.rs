@@ -20,9 +20,9 @@ use serde::Serialize;
 
 pub(crate) use batch::Batch;
 pub use header::Header;
-pub use options::{Options, Recovery};
+pub use options::{AgentChoice, Options, Recovery, Switches, TagFilter};
 pub use request::{
-    Beside, Questions, RepairReview, RequestOptions, StoredInput, StoredRequest, store_inputs,
+    AskOptions, Beside, Questions, RepairReview, RequestOptions, StoredInput, StoredRequest, store_inputs,
 };
 
 use crate::os::{files, held_lock::HeldLock, process};
@@ -38,7 +38,6 @@ pub struct FolderError {
     pub action: &'static str,
     /// The file or folder.
     pub path: PathBuf,
-    /// The reason.
     #[source]
     pub source: io::Error,
 }
@@ -117,7 +116,7 @@ impl RunFolder {
         let header = Header { format: FORMAT, ..header.clone() };
         let json = to_json(&header).map_err(FolderError::at("write", &file))?;
         write_new(&new, &json)?;
-        fs::rename(&new, &file).map_err(FolderError::at("replace", &file))?;
+        files::rename(&new, &file).map_err(FolderError::at("replace", &file))?;
         sync_dir(&self.path)
     }
 
@@ -161,7 +160,37 @@ impl RunFolder {
 
     /// The folder of an attempt, relative to the run's folder.
     pub fn attempt(step: &str, attempt: u32) -> PathBuf {
-        Path::new("steps").join(file_name(step)).join(attempt.to_string())
+        RunFolder::step(step).join(attempt.to_string())
+    }
+
+    /// The purpose of processes that check a rule, and the beginning of the names of their folders.
+    pub const CHECK: &'static str = "ensure";
+
+    /// The folder of the command that checks a rule of a step, relative to the run's folder. Rules are numbered from 1.
+    pub(crate) fn check(step: &str, attempt: u32, rule: usize) -> PathBuf {
+        RunFolder::attempt(step, attempt).join(format!("{}-{rule}", RunFolder::CHECK))
+    }
+
+    /// The folders of the commands that checked an attempt, each with the number of its rule.
+    pub fn checks(&self, step: &str, attempt: u32) -> Vec<(usize, PathBuf)> {
+        let entries = fs::read_dir(self.path.join(RunFolder::attempt(step, attempt)));
+        let mut found: Vec<(usize, PathBuf)> = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                let rule = name.strip_prefix(RunFolder::CHECK)?.strip_prefix('-')?.parse().ok()?;
+                Some((rule, entry.path()))
+            })
+            .collect();
+        found.sort();
+        found
+    }
+
+    /// The folder of a step, relative to the run's folder.
+    pub(crate) fn step(step: &str) -> PathBuf {
+        Path::new("steps").join(file_name(step))
     }
 
     /// Gives the folder its final name in the folder of all runs: from now on the run exists, with everything that
@@ -169,7 +198,7 @@ impl RunFolder {
     pub(crate) fn publish(self, runs: &Path, id: &str) -> Result<(RunFolder, File), FolderError> {
         let path = runs.join(id);
         let names = files::point("folder.publish")
-            .and_then(|()| fs::rename(&self.path, &path))
+            .and_then(|()| files::rename(&self.path, &path))
             .and_then(|()| File::open(runs))
             .map_err(FolderError::at("create", &path))?;
         Ok((RunFolder { path }, names))
@@ -177,6 +206,7 @@ impl RunFolder {
 
     /// Takes the run for this process; `None` if another live process has it.
     pub fn lock(&self) -> Result<Option<HeldLock>, FolderError> {
+        process::survive_requests();
         let path = self.path.join("lock");
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
         let file = file.map_err(FolderError::at("open", &path))?;
@@ -338,8 +368,8 @@ pub(crate) fn is_tight(path: &Path) -> bool {
 /// An error if a folder has no space for another file: then the output of its processes is lost.
 pub(crate) fn check_room(path: &Path) -> Result<(), FolderError> {
     let probe = path.join(".room");
-    let result = fs::write(&probe, [b'x'; 4096]);
-    let _ = fs::remove_file(&probe);
+    let result = files::overwrite(&probe, &[b'x'; 4096]);
+    files::discard_file(&probe);
     match result {
         Err(error) if is_full(&error) => Err(FolderError::at("write the output of steps to", path)(error)),
         _ => Ok(()),

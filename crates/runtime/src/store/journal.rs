@@ -32,17 +32,13 @@ pub enum JournalError {
     Io {
         /// What was attempted.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The reason.
         source: io::Error,
     },
     /// A line differs from what was written.
     #[error("the journal `{}` is damaged at line {line}: {reason}", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// The line.
         line: usize,
         /// The damage.
         reason: String,

@@ -23,9 +23,7 @@ pub(crate) use rest::ready;
 /// The output stream of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
     /// An agent's standard output: its reader is woken, but the sink does not get it.
     Transcript,

@@ -4,24 +4,39 @@
 //! booleans and short numbers are masked by name only, otherwise half of all text would be masked. So are values that
 //! are words of the run itself, such as the id of a step: the commands in a message must work as shown.
 
+mod fingerprints;
 mod members;
 mod names;
 mod parts;
+mod records;
 #[cfg(test)]
 mod tests;
 
-use std::{borrow::Cow, collections::HashSet, ops::Range, sync::OnceLock};
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    ops::Range,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use aho_corasick::AhoCorasick;
-use engine::run::{event::OutputRef, frame::Frame};
+use engine::run::{
+    ensure::RuleCheck,
+    event::{OutputRef, QuestionField},
+    frame::Frame,
+};
 use recipe::{
-    plan::{JsonMode, Step, Unit},
+    plan::Unit,
     value::{Map, Value},
 };
 
+pub use fingerprints::Fingerprints;
 pub use members::without_members;
 use names::looks_secret;
 use parts::without_parts;
+
+use super::folder::FolderError;
 
 /// The text in place of a secret.
 pub const MASK: &str = "[REDACTED]";
@@ -32,14 +47,30 @@ const SHORTEST: usize = 4;
 const SHORTEST_NUMBER: usize = 8;
 
 /// The program's own words, which must stay readable in messages.
-const OWN_WORDS: &[&str] =
-    &["agent", "bash", "completed", "degraded", "failed", "pending", "recipe", "running", "skipped", "step"];
+const OWN_WORDS: &[&str] = &[
+    "agent",
+    "ask",
+    "bash",
+    "completed",
+    "degraded",
+    "failed",
+    "pending",
+    "recipe",
+    "running",
+    "skipped",
+    "step",
+    "waiting",
+];
 
 /// The secrets of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Mask {
     names: HashSet<String>,
+    /// The inputs among them.
+    inputs: HashSet<String>,
     values: Vec<String>,
+    /// Secrets of earlier processes of the run, whose values may be unknown now.
+    kept: Arc<Fingerprints>,
     /// Finds all of them at once; built when needed, and `None` if it cannot be built.
     finder: OnceLock<Option<AhoCorasick>>,
     /// Words that are never secret: the names of steps and recipes.
@@ -54,17 +85,56 @@ impl Mask {
         Mask { names: declared.into_iter().collect(), ..Mask::default() }
     }
 
+    /// A mask for everything that these recipes declare secret.
+    pub fn declared<'u>(units: impl IntoIterator<Item = &'u Arc<Unit>>) -> Mask {
+        let mut mask = Mask::default();
+        units.into_iter().for_each(|unit| mask.learn_declared(unit));
+        mask
+    }
+
+    fn learn_declared(&mut self, unit: &Unit) {
+        self.names.extend(unit.secrets.iter().cloned());
+        let inputs = unit.inputs.iter().filter(|input| input.is_secret());
+        self.inputs.extend(inputs.map(|input| input.name.clone()));
+    }
+
+    /// Whether this is an input of the type `secret`.
+    pub fn is_secret_input(&self, name: &str) -> bool {
+        self.inputs.contains(name)
+    }
+
     /// The same mask for a run: its id is always shown.
     #[must_use]
     pub fn of_run(self, run_id: &str) -> Mask {
         Mask { run_id: Some(run_id.to_owned()), ..self }
     }
 
+    /// The same mask with the secrets of earlier processes of the run.
+    #[must_use]
+    pub fn with_kept(self, kept: Fingerprints) -> Mask {
+        Mask { kept: Arc::new(kept), ..self }
+    }
+
+    /// Keeps fingerprints of all known secrets in the folder of the run, so that later readers mask them too.
+    pub(crate) fn keep(&mut self, folder: &Path) -> Result<(), FolderError> {
+        let kept = match self.values.as_slice() {
+            [] => Fingerprints::load(folder)?,
+            values => Fingerprints::keep(folder, values)?,
+        };
+        self.kept = Arc::new(kept);
+        Ok(())
+    }
+
     /// Learns the secrets that a recipe declares, and its own words.
     pub fn learn_unit(&mut self, unit: &Unit) {
-        self.names.extend(unit.secrets.iter().cloned());
+        self.learn_declared(unit);
         self.words.insert(unit.name.clone());
         self.words.extend(unit.steps.iter().map(|step| step.id.clone()));
+        for (step, ask) in unit.steps.iter().filter_map(|step| Some((step, step.kind.as_ask()?))) {
+            let secret = ask.fields.iter().map(QuestionField::of).filter(QuestionField::is_secret);
+            let holder = step.store.as_deref().unwrap_or_default();
+            self.names.extend(secret.map(|field| format!("{holder}.{}", field.name)));
+        }
     }
 
     /// Learns the secrets of a recipe that was entered.
@@ -88,16 +158,6 @@ impl Mask {
     /// Learns the secret ones of these variables.
     pub fn learn_variables(&mut self, variables: &[(String, String)]) {
         variables.iter().for_each(|(name, value)| self.learn_value(name, &Value::from(value.as_str())));
-    }
-
-    /// Learns the secrets in the result of a step.
-    pub fn learn_result(&mut self, step: &Step, value: &Value) {
-        if let Some(name) = &step.store {
-            self.learn_value(name, value);
-        }
-        if let (Value::Text(text), true) = (value, step.json != JsonMode::Text) {
-            self.learn_members(text);
-        }
     }
 
     /// Learns the secret members of a JSON text, even if it is not valid JSON.
@@ -146,8 +206,14 @@ impl Mask {
         if lines.len() > 1 {
             lines.iter().filter(|line| line.chars().count() >= SHORTEST).for_each(|line| self.add(line));
         }
-        let json = serde_json::Value::from(text).to_string();
-        self.add(&json[1..json.len() - 1]);
+        // also as a text in JSON that is itself a text in JSON
+        let mut forms = vec![text.to_owned()];
+        for _ in 0..3 {
+            forms = forms.iter().flat_map(|form| in_json(form)).collect();
+            forms.sort_unstable();
+            forms.dedup();
+            forms.iter().for_each(|form| self.add(form));
+        }
         self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 
@@ -165,7 +231,7 @@ impl Mask {
 
     /// Whether it knows no text.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.values.is_empty() && self.kept.is_empty()
     }
 
     /// The places of secret values; overlapping ones are merged.
@@ -173,13 +239,14 @@ impl Mask {
         let finder = self.finder.get_or_init(|| AhoCorasick::new(&self.values).ok());
         let mut found: Vec<Range<usize>> = match finder {
             // this search is several times faster, and most texts have no secret
-            Some(finder) if !self.is_empty() && finder.is_match(bytes) => {
+            Some(finder) if !self.values.is_empty() && finder.is_match(bytes) => {
                 finder.find_overlapping_iter(bytes).map(|found| found.range()).collect()
             }
             Some(_) => Vec::new(),
             // too many secrets to search for: nothing is shown
             None => std::iter::once(0..bytes.len()).collect(),
         };
+        found.extend(self.kept.places(bytes));
         found.sort_unstable_by_key(|place| place.start);
         found.dedup_by(|next, place| {
             let is_inside = next.start < place.end;
@@ -241,6 +308,16 @@ impl Mask {
         files.iter().map(masked).collect()
     }
 
+    /// Results of rules, without secret values.
+    pub fn checks(&self, checks: &[RuleCheck]) -> Vec<RuleCheck> {
+        let masked = |check: &RuleCheck| RuleCheck {
+            expected: self.quotation(&check.expected).into_owned(),
+            found: self.quotation(&check.found).into_owned(),
+            ..check.clone()
+        };
+        checks.iter().map(masked).collect()
+    }
+
     /// The value without secret values; `name` is its path, with dots.
     pub fn value(&self, name: &str, value: &Value) -> Value {
         match value {
@@ -257,17 +334,36 @@ impl Mask {
                 };
                 Value::map(members.iter().map(member).collect())
             }
-            Value::Number(number) if self.values.iter().any(|secret| secret == number.as_str()) => {
-                Value::from(MASK)
-            }
+            Value::Number(number) if self.is_whole_secret(number.as_str()) => Value::from(MASK),
             other => other.clone(),
         }
     }
 
+    fn is_whole_secret(&self, text: &str) -> bool {
+        self.places(text.as_bytes()).first().is_some_and(|place| *place == (0..text.len()))
+    }
+
     /// Length of the longest secret, so that a stream can be cut without leaking half of one.
     pub fn longest(&self) -> usize {
-        self.values.first().map_or(0, String::len)
+        self.values.first().map_or(0, String::len).max(self.kept.longest())
     }
+}
+
+/// A text as programs write it in JSON: with or without escapes for slashes and for characters beyond ASCII.
+fn in_json(text: &str) -> Vec<String> {
+    let json = serde_json::Value::from(text).to_string();
+    let plain = json[1..json.len() - 1].to_owned();
+    let escaped = |unit: &u16| format!("\\u{unit:04x}");
+    let ascii: String = plain
+        .chars()
+        .map(|c| match c.is_ascii() {
+            true => c.to_string(),
+            false => c.encode_utf16(&mut [0; 2]).iter().map(escaped).collect(),
+        })
+        .collect();
+    let slashes = |form: &String| form.replace('/', "\\/");
+    let forms = [plain, ascii];
+    forms.iter().cloned().chain(forms.iter().map(slashes)).collect()
 }
 
 /// The bytes with the mask in these places.

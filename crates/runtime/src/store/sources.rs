@@ -221,6 +221,13 @@ impl Loader for Recording<'_> {
         found
     }
 
+    fn prompt_file(&self, path: &str, from: &str) -> Option<Arc<str>> {
+        let found = self.inner.prompt_file(path, from);
+        let bytes = found.as_ref().map(|text| Arc::from(text.as_bytes()));
+        self.remember("prompt", path, from, None, bytes);
+        found
+    }
+
     fn recipe_names(&self) -> Vec<String> {
         self.inner.recipe_names()
     }
@@ -310,6 +317,16 @@ impl Loader for Remembered<'_> {
                 std::str::from_utf8(&bytes).ok().map(Arc::from)
             }
             None => self.beyond.and_then(|beyond| beyond.agent(reference, from)),
+        }
+    }
+
+    fn prompt_file(&self, path: &str, from: &str) -> Option<Arc<str>> {
+        match self.answer("prompt", path, from) {
+            Some(answer) => {
+                let bytes = self.bytes(answer.file.as_ref()?).ok()?;
+                std::str::from_utf8(&bytes).ok().map(Arc::from)
+            }
+            None => self.beyond.and_then(|beyond| beyond.prompt_file(path, from)),
         }
     }
 

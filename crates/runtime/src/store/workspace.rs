@@ -29,7 +29,6 @@ pub struct Workspace {
 /// The live owner of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
-    /// Its run.
     pub run_id: String,
     /// Its process; 0 if it has no number here.
     pub pid: u32,
@@ -46,7 +45,7 @@ impl Claim {
     /// Removes the marker: the run is over.
     pub fn clear(&self) {
         if files::point("workspace.clear").is_ok() {
-            let _ = fs::remove_file(&self.marker);
+            files::discard_file(&self.marker);
         }
     }
 }
@@ -109,7 +108,7 @@ impl Workspace {
 
     /// Removes the marker of a run that was resumed to its end or cancelled.
     pub fn forget(&self, run_id: &str) {
-        let _ = fs::remove_file(self.dir.join(run_id));
+        files::discard_file(&self.dir.join(run_id));
     }
 
     /// Moves the markers of dead runs aside; deletes nothing.
@@ -117,7 +116,7 @@ impl Workspace {
         make_dir(&self.quarantine)?;
         for run in runs {
             let (from, to) = (self.dir.join(run), self.quarantine.join(run));
-            fs::rename(&from, &to).map_err(FolderError::at("move", &from))?;
+            files::rename(&from, &to).map_err(FolderError::at("move", &from))?;
         }
         Ok(())
     }

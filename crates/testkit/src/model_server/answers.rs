@@ -38,9 +38,10 @@ fn read_wish(path: &str, query: &str, body: &str) -> Wish {
         None => HELLO.to_owned(),
     };
     let done = ["\"tool_result\"", "function_call_output", "\"role\":\"tool\"", "functionResponse"];
-    let tool = marker(body, "[[tool:")
-        .filter(|_| !done.iter().any(|word| body.contains(word)))
-        .and_then(|command| shell_tool(body, &command));
+    let is_done = done.iter().any(|word| body.contains(word));
+    let write = marker(body, "[[write:").and_then(|path| write_tool(body, &path));
+    let run = || marker(body, "[[tool:").and_then(|command| shell_tool(body, &command));
+    let tool = write.or_else(run).filter(|_| !is_done);
     Wish {
         text,
         tool,
@@ -76,6 +77,18 @@ fn shell_tool(body: &str, command: &str) -> Option<(&'static str, Value)> {
         () if named("run_shell_command") => Some(("run_shell_command", json!({"command": command}))),
         () if named("bash") => Some(("bash", json!({"command": command, "description": "a command"}))),
         () => None,
+    }
+}
+
+/// The tool for new files that the request offers; a shell command if there is none.
+fn write_tool(body: &str, path: &str) -> Option<(&'static str, Value)> {
+    let named = |name: &str| body.contains(&format!("\"name\":\"{name}\""));
+    match () {
+        () if named("Write") => Some(("Write", json!({"file_path": path, "content": "made"}))),
+        () if named("write_file") => Some(("write_file", json!({"file_path": path, "content": "made"}))),
+        () if named("create") => Some(("create", json!({"path": path, "file_text": "made"}))),
+        () if named("write") => Some(("write", json!({"filePath": path, "content": "made"}))),
+        () => shell_tool(body, &format!("echo made > {path}")),
     }
 }
 

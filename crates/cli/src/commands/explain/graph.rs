@@ -1,12 +1,12 @@
 //! The steps of a recipe as a graph that other programs draw.
 
 use recipe::{
-    graph::{self, Link},
+    graph::Link,
     plan::{Plan, Step, StepKind, Unit},
     value::Value,
 };
 
-use super::{Expansion, Nested};
+use super::{Expansion, Nested, loop_words};
 use crate::args::GraphKind;
 
 pub(super) fn draw(plan: &Plan, kind: GraphKind) -> String {
@@ -58,7 +58,7 @@ impl<'a> Drawing<'a> {
             self.step(step, &format!("{prefix}{}", at + 1), indent);
         }
         open.inspect(|_| self.close(indent));
-        for edge in graph::edges(unit) {
+        for edge in self.expansion.edges(unit) {
             let (from, to) = (format!("{prefix}{}", edge.from + 1), format!("{prefix}{}", edge.to + 1));
             self.edge(indent, &from, &to, edge.link, edge.what.as_deref());
         }
@@ -66,7 +66,9 @@ impl<'a> Drawing<'a> {
 
     fn step(&mut self, step: &'a Step, node: &str, indent: &str) {
         let condition = step.condition.as_ref().map(|condition| format!("\nif {}", condition.text().trim()));
-        let label = format!("{}{}", step.id, condition.unwrap_or_default());
+        let when = super::when(step).map(|when| format!("\n{when}")).unwrap_or_default();
+        let looped = loop_words(step).map(|words| format!("\n{words}")).unwrap_or_default();
+        let label = format!("{}{when}{looped}{}", step.id, condition.unwrap_or_default());
         let (nested, label) = match self.expansion.nested(step) {
             Some(Nested::Whole(unit)) => (Some(unit), format!("{label}\nrecipe {}", unit.name)),
             Some(Nested::Again(unit)) => (None, format!("{label}\nrecipe {} (shown elsewhere)", unit.name)),
@@ -89,6 +91,8 @@ impl<'a> Drawing<'a> {
         let text = match (self.kind, kind) {
             (GraphKind::Mermaid, StepKind::Shell { .. }) => format!("{node}[{label}]"),
             (GraphKind::Mermaid, StepKind::Agent(_)) => format!("{node}([{label}])"),
+            (GraphKind::Mermaid, StepKind::Ask(_)) => format!("{node}{{{{{label}}}}}"),
+            (GraphKind::Dot, StepKind::Ask(_)) => format!("{node} [label={label}, shape=diamond];"),
             (GraphKind::Mermaid, StepKind::Nested { .. }) => format!("{node}[[{label}]]"),
             (GraphKind::Dot, StepKind::Shell { .. }) => format!("{node} [label={label}, shape=box];"),
             (GraphKind::Dot, StepKind::Agent(_)) => format!("{node} [label={label}, shape=ellipse];"),

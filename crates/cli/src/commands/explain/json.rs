@@ -4,7 +4,7 @@ use recipe::{
     graph::{self, Edge},
     plan::{JsonMode, Limits, Plan, Step, StepKind, Unit},
 };
-use runtime::store::secrets::Mask;
+use runtime::{report::inputs::inputs, store::secrets::Mask};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Expansion, Nested, condition_names, left_out, machine::Machine};
@@ -22,13 +22,9 @@ struct Surroundings<'a> {
 }
 
 fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &Surroundings<'_>) -> Json {
-    let edges = graph::edges(unit);
-    let each = |(at, step)| describe_step(unit, step, at, &edges, expansion, view);
-    let steps: Vec<Json> = unit.steps.iter().map(std::sync::Arc::as_ref).enumerate().map(each).collect();
-    let inputs: Vec<Json> = unit.inputs.iter().map(|input| {
-        let default = input.default.as_ref().map(|value| view.mask.value(&input.name, value));
-        json!({ "name": input.name, "description": input.description, "required": input.required, "default": default })
-    }).collect();
+    let edges = expansion.edges(unit);
+    let each = |at| describe_step(unit, at, &edges, expansion, view);
+    let steps: Vec<Json> = (0..unit.steps.len()).map(each).collect();
     json!({
         "name": unit.name,
         "version": unit.version,
@@ -41,7 +37,16 @@ fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &Surro
             "max_total_steps": unit.limits.max_total_steps.unwrap_or(Limits::DEFAULT_STEPS),
         },
         "context": context(unit, view.mask),
-        "inputs": inputs,
+        "inputs": inputs(unit, view.mask),
+        "env": {
+            "required": unit.env.required,
+            "files": unit.env.files,
+            "set": unit.env.set.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        },
+        "shell": unit.shell.as_str(),
+        "permissions": unit.limits.permissions.map(|permissions| permissions.level.as_str()),
+        "schedule": if unit.is_graph { "graph" } else { "sequence" },
+        "waves": expansion.waves(unit),
         "steps": steps,
     })
 }
@@ -54,12 +59,12 @@ fn context(unit: &Unit, mask: &Mask) -> Map<String, Json> {
 
 fn describe_step<'a>(
     unit: &'a Unit,
-    step: &'a Step,
     at: usize,
     edges: &[Edge],
     expansion: &mut Expansion<'a>,
     view: &Surroundings<'_>,
 ) -> Json {
+    let step = &*unit.steps[at];
     let skipped = left_out(step, view.tags);
     let mut described = json!({
         "id": step.id,
@@ -68,6 +73,7 @@ fn describe_step<'a>(
         "type": step.kind.word(),
         "condition": step.condition.as_ref().map(|condition| condition.text()),
         "condition_reads": condition_names(step),
+        "when": step.when.as_str(),
         "reads": graph::reads(step),
         "output": step.store,
         "parse_json": step.json != JsonMode::Text,
@@ -81,14 +87,22 @@ fn describe_step<'a>(
         "working_dir": step.working_dir.as_ref().map(|dir| dir.text()),
         "continue_on_error": step.continue_on_error,
         "idempotent": step.idempotent,
+        "ensure": ensure(step),
+        "ensure_retries": if step.ensure.is_empty() { 0 } else { step.ensure_retries },
         "effects": step.effects,
         "exit_codes": exit_codes(step),
     });
     if let Json::Object(fields) = &mut described {
+        add_loop(step, fields);
         add_kind(step, fields, view.machine);
         add_nested(step, fields, expansion, view);
     }
     described
+}
+
+fn ensure(step: &Step) -> Vec<Json> {
+    let rules = step.ensure.iter();
+    rules.map(|rule| json!({ "rule": rule.kind().as_str(), "demand": rule.demand() })).collect()
 }
 
 fn exit_codes(step: &Step) -> Map<String, Json> {
@@ -104,27 +118,80 @@ fn needs(unit: &Unit, edges: &[Edge], at: usize) -> Vec<Json> {
         .collect()
 }
 
+fn add_loop(step: &Step, fields: &mut Map<String, Json>) {
+    if let Some(each) = step.each() {
+        let described = json!({
+            "list": super::list_words(&each.list),
+            "as": each.item,
+            "max_parallel": each.max_parallel,
+            "keep_going": each.keep_going,
+            "max_items": each.max_items,
+        });
+        fields.insert("for_each".to_owned(), described);
+    }
+    if let Some(repeat) = step.repeat() {
+        let described = json!({
+            "max": repeat.max,
+            "until": repeat.until.as_ref().map(|until| until.text()),
+            "delay": repeat.delay,
+            "on_exhausted": repeat.on_exhausted.as_str(),
+        });
+        fields.insert("repeat".to_owned(), described);
+    }
+}
+
 fn add_kind(step: &Step, fields: &mut Map<String, Json>, machine: &Machine) {
     let mut add = |name: &str, value: Json| drop(fields.insert(name.to_owned(), value));
     match &step.kind {
-        StepKind::Shell { command } => add("command", json!(command.text())),
+        StepKind::Shell { command } => {
+            add("command", json!(command.text()));
+            add("shell", json!(step.shell.as_str()));
+        }
         StepKind::Agent(agent) => {
             add("agent", json!(agent.reference));
             add("agent_found", json!(agent.system_prompt.is_some()));
-            add("prompt", json!(agent.prompt.text()));
+            match &agent.prompt_file {
+                Some(file) => add("prompt_file", json!(file.text())),
+                None => add("prompt", json!(agent.prompt.text())),
+            }
             add("model", json!(agent.model.as_ref().map(|model| model.text())));
-            add("agent_binary", json!(agent.program));
-            let asked = machine.asked(agent.program.as_deref());
+            add("agent_binary", programs(&agent.programs));
+            let asked = machine.asked(&agent.programs);
+            let said = agent.permissions;
+            add("permissions", json!(said.map(|said| said.level.as_str())));
+            add("permissions_required", json!(said.map(|said| said.required)));
+            add("agent_args", json!(agent.args.iter().map(|arg| arg.text()).collect::<Vec<_>>()));
             add("program", json!(asked.name));
             add("program_path", json!(asked.path));
             add("program_problem", json!(asked.problem));
+        }
+        StepKind::Ask(ask) => {
+            add("ask", json!(ask.question.text()));
+            add("choices", json!(ask.choices));
+            let field = |field: &recipe::plan::Input| {
+                let default = field.default.as_ref().filter(|_| !field.is_secret());
+                json!({ "name": field.name, "type": field.type_word(), "required": field.required, "default": default })
+            };
+            add("fields", json!(ask.fields.iter().map(field).collect::<Vec<_>>()));
+            let shown: Vec<&str> = ask.show.iter().map(|show| show.template().text()).collect();
+            add("show", json!(shown));
+            add("on_timeout", json!(ask.on_timeout.as_str()));
         }
         StepKind::Nested { overrides, recovery, recoverer, .. } => {
             add("passes", json!(overrides.iter().map(|(name, _)| name).collect::<Vec<_>>()));
             add("recovery_on_failure", json!(recovery));
             add("model", json!(recoverer.model.as_ref().map(|model| model.text())));
-            add("agent_binary", json!(recoverer.program));
+            add("agent_binary", programs(&recoverer.programs));
         }
+    }
+}
+
+/// The programs that a step names: none, one, or a list.
+fn programs(names: &[String]) -> Json {
+    match names {
+        [] => Json::Null,
+        [name] => json!(name),
+        names => json!(names),
     }
 }
 

@@ -10,6 +10,7 @@ use runtime::{
         local::Allowance,
         programs::{self, Presence, from_here},
     },
+    requests::AgentChoice,
 };
 
 use crate::{args::ExplainArgs, commands::run::working_dir, environment::Environment};
@@ -25,7 +26,6 @@ pub(super) struct Machine {
 pub(super) struct StepProgram {
     /// Its name; unknown if the configuration cannot be used.
     pub(super) name: Option<String>,
-    /// Its path.
     pub(super) path: Option<String>,
     /// Why it cannot be used.
     pub(super) problem: Option<String>,
@@ -37,20 +37,21 @@ impl Machine {
         let dir = working_dir(args.places.working_dir.as_deref(), environment);
         let dir = std::fs::canonicalize(&dir).unwrap_or(dir);
         let machine = environment.machine.with_files(plan, &environment.machine.cwd, &dir);
-        let settings = machine.agents(args.agent_binary.as_deref(), Allowance::default(), &dir);
+        let choice = AgentChoice { agent_binary: args.agent_binary.clone(), permissions: args.permissions };
+        let settings = machine.agents(&choice, Allowance::default(), &dir);
         Machine { settings: settings.map_err(|error| error.to_string()), host: machine.bare() }
     }
 
     /// The program that a step would use; the step may name one itself.
-    pub(super) fn asked(&self, named: Option<&str>) -> StepProgram {
+    pub(super) fn asked(&self, named: &[String]) -> StepProgram {
         let settings = match &self.settings {
             Ok(settings) => settings,
             Err(problem) => {
-                let name = named.map(str::to_owned);
+                let name = named.first().cloned();
                 return StepProgram { name, path: None, problem: Some(problem.clone()) };
             }
         };
-        let (name, _) = programs::choice(named, settings);
+        let (name, _) = programs::choice(named, settings, &self.host);
         let (path, problem) = match programs::binary(&name, settings) {
             None => (None, Some("not known".to_owned())),
             Some(binary) => match programs::look_for(&binary, &self.host) {

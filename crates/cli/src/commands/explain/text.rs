@@ -1,15 +1,20 @@
 //! A recipe explained as text.
 
 use recipe::{
-    graph::{self, Edge, Link},
-    plan::{JsonMode, Limits, Plan, Retry, Step, StepKind, Unit},
-    syntax::ExitMeaning,
-    value::Value,
+    graph::{Edge, Link},
+    plan::{AskStep, Input, JsonMode, Limits, Plan, Retry, Step, StepKind, Unit},
+    syntax::{ExitMeaning, Shell},
 };
 use runtime::store::secrets::Mask;
 
-use super::{Expansion, Length, Nested, companions, condition_names, left_out, machine::Machine};
-use crate::{args::options::Tags, commands::list::shorten, report::failure::clean};
+use super::{
+    Expansion, Length, Nested, companions, condition_names, left_out, loop_words, machine::Machine, when,
+};
+use crate::{
+    args::options::Tags,
+    commands::list::shorten,
+    report::{failure::clean, inputs},
+};
 
 /// The most lines of a command or prompt to show.
 const MOST_LINES: usize = 12;
@@ -53,8 +58,16 @@ impl<'a> Page<'a> {
         self.line("", "Tags", unit.tags.join(", "));
         self.line("", "File", &unit.path);
         self.line("", "Limits", limits(&unit.limits));
+        self.line(
+            "",
+            "Permissions",
+            unit.limits.permissions.map_or("", |permissions| permissions.level.as_str()),
+        );
         self.line("", "Hooks", hooks(unit).join(", "));
-        self.line("", "Needs environment", unit.required_env.join(", "));
+        self.line("", "Needs environment", unit.env.required.join(", "));
+        let set: Vec<&str> = unit.env.set.iter().map(|(name, _)| name.as_str()).collect();
+        self.line("", "Sets environment", set.join(", "));
+        self.line("", "Shell", shell_word(unit.shell));
         self.context(unit);
         self.inputs(unit);
     }
@@ -64,40 +77,35 @@ impl<'a> Page<'a> {
             self.text.push_str("Context:\n");
         }
         for (name, value) in &unit.context {
-            let shown = show(&self.mask.value(name, value));
+            let shown = inputs::shown(&self.mask.value(name, value));
             self.text.push_str(&clean(&format!("  {name} = {shown}")));
             self.text.push('\n');
         }
     }
 
     fn inputs(&mut self, unit: &Unit) {
-        if !unit.inputs.is_empty() {
-            self.text.push_str("Inputs:\n");
+        for line in inputs::block(&runtime::report::inputs::inputs(unit, self.mask)) {
+            self.text.push_str(&format!("{line}\n"));
         }
-        for input in &unit.inputs {
-            let required = if input.required { " (required)" } else { "" };
-            let default = match &input.default {
-                Some(value) => format!(" = {}", show(&self.mask.value(&input.name, value))),
-                None => String::new(),
-            };
-            let about = match input.description.as_str() {
-                "" => String::new(),
-                text => format!(": {text}"),
-            };
-            self.text.push_str(&clean(&format!("  {}{required}{default}{about}", input.name)));
-            self.text.push('\n');
+    }
+
+    /// Which steps of a graph can run at the same time.
+    fn waves(&mut self, unit: &'a Unit, indent: &str) {
+        for (wave, steps) in (1..).zip(self.expansion.waves(unit)) {
+            self.line(indent, &format!("Wave {wave}"), steps.join(", "));
         }
     }
 
     fn steps(&mut self, unit: &'a Unit, number: &str, indent: &str) {
         let edges = match self.length {
-            Length::Full => graph::edges(unit),
+            Length::Full => self.expansion.edges(unit),
             Length::Short => Vec::new(),
         };
+        self.waves(unit, indent);
         for (at, step) in unit.steps.iter().enumerate() {
             let number = format!("{number}{}", at + 1);
             match self.length {
-                Length::Full => self.step(unit, step, &edges, at, &number, indent),
+                Length::Full => self.step(unit, at, &edges, &number, indent),
                 Length::Short => self.step_line(step, &number, indent),
             }
         }
@@ -116,7 +124,10 @@ impl<'a> Page<'a> {
         let group = step.group.as_ref().map(|group| format!(" (group {})", group.name)).unwrap_or_default();
         let condition = step.condition.as_ref().map(|condition| format!(" if {}", condition.text().trim()));
         let out = left_out(step, self.tags).map(|why| format!(" — skipped: {why}")).unwrap_or_default();
-        let rest = format!("{title}{group}{}{out}", condition.unwrap_or_default()).replace('\n', " ");
+        let when = when(step).map(|when| format!(" ({when})")).unwrap_or_default();
+        let looped = loop_words(step).map(|words| format!(" {words}")).unwrap_or_default();
+        let rest = format!("{title}{group}{when}{looped}{}{out}", condition.unwrap_or_default());
+        let rest = rest.replace('\n', " ");
         let line = clean(&format!("{number}. {} [{kind}]{rest}", step.id));
         self.text.push_str(&format!("{indent}{}\n", shorten(&line, WIDTH)));
         if let Some(Nested::Whole(unit)) = nested {
@@ -124,21 +135,16 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn step(
-        &mut self,
-        unit: &'a Unit,
-        step: &'a Step,
-        edges: &[Edge],
-        at: usize,
-        number: &str,
-        indent: &str,
-    ) {
+    fn step(&mut self, unit: &'a Unit, at: usize, edges: &[Edge], number: &str, indent: &str) {
+        let step = &*unit.steps[at];
         let out = left_out(step, self.tags).map(|why| format!(" — skipped: {why}")).unwrap_or_default();
         let title = step.title.as_deref().map(|title| format!(" — {title}")).unwrap_or_default();
         let head = clean(&format!("{number}. {} [{}]{title}{out}", step.id, step.kind.word()));
         self.text.push_str(&format!("{indent}{head}\n"));
         let indent = &format!("{indent}   ");
         self.block(indent, "Description", step.description.as_deref().unwrap_or_default().trim());
+        self.line(indent, "Runs", when(step).unwrap_or_default());
+        self.line(indent, "Loop", loop_words(step).unwrap_or_default());
         self.condition(step, indent);
         self.kind(step, indent);
         self.line(indent, "Output", output(step));
@@ -149,8 +155,22 @@ impl<'a> Page<'a> {
         self.line(indent, "Retry", retry(step));
         self.line(indent, "Working directory", step.working_dir.as_ref().map_or("", |dir| dir.text()));
         self.line(indent, "On failure", if step.continue_on_error { "the recipe continues" } else { "" });
+        self.ensure(step, indent);
         self.repetition(step, indent);
         self.nested(step, number, indent);
+    }
+
+    /// The rules that the step must meet.
+    fn ensure(&mut self, step: &Step, indent: &str) {
+        for rule in &step.ensure {
+            self.block(indent, &format!("Ensures {}", rule.kind().as_str()), &rule.demand());
+        }
+        let repeated = match step.ensure_retries {
+            0 => String::new(),
+            1 => "once if a rule is not met".to_owned(),
+            times => format!("up to {times} times while a rule is not met"),
+        };
+        self.line(indent, "Repeated", if step.ensure.is_empty() { "" } else { &repeated });
     }
 
     /// The fields that matter for a resume.
@@ -176,16 +196,30 @@ impl<'a> Page<'a> {
 
     fn kind(&mut self, step: &Step, indent: &str) {
         match &step.kind {
-            StepKind::Shell { command } => self.block(indent, "Command", command.text().trim_end()),
+            StepKind::Shell { command } => {
+                self.block(indent, "Command", command.text().trim_end());
+                self.line(indent, "Shell", shell_word(step.shell));
+            }
             StepKind::Agent(agent) => {
                 let found = if agent.system_prompt.is_some() { "" } else { " (no file found)" };
                 let reference = agent.reference.as_ref().map(|agent| format!("{agent}{found}"));
                 self.line(indent, "Agent", reference.unwrap_or_default());
-                let asked = self.machine.asked(agent.program.as_deref());
+                let asked = self.machine.asked(&agent.programs);
                 self.line(indent, "Program", asked.describe());
                 self.line(indent, "Model", agent.model.as_ref().map_or("", |model| model.text()));
-                self.block(indent, "Prompt", agent.prompt.text().trim_end());
+                let permissions = agent.permissions.map(|permissions| match permissions.required {
+                    true => permissions.level.as_str().to_owned(),
+                    false => format!("{}, if the program can", permissions.level.as_str()),
+                });
+                self.line(indent, "Permissions", permissions.unwrap_or_default());
+                let args: Vec<&str> = agent.args.iter().map(|arg| arg.text()).collect();
+                self.line(indent, "Arguments", args.join(" "));
+                match &agent.prompt_file {
+                    Some(file) => self.line(indent, "Prompt file", file.text()),
+                    None => self.block(indent, "Prompt", agent.prompt.text().trim_end()),
+                }
             }
+            StepKind::Ask(ask) => self.ask(step, ask, indent),
             StepKind::Nested { overrides, recovery, recoverer, .. } => {
                 let names: Vec<&str> = overrides.iter().map(|(name, _)| name.as_str()).collect();
                 self.line(indent, "Passes", names.join(", "));
@@ -194,10 +228,27 @@ impl<'a> Page<'a> {
                     "Recovery",
                     if *recovery { "an agent tries to finish the work" } else { "" },
                 );
-                self.line(indent, "Program", recoverer.program.as_deref().unwrap_or_default());
+                self.line(indent, "Program", recoverer.programs.join(", "));
                 self.line(indent, "Model", recoverer.model.as_ref().map_or("", |model| model.text()));
             }
         }
+    }
+
+    fn ask(&mut self, step: &Step, ask: &AskStep, indent: &str) {
+        self.block(indent, "Question", ask.question.text().trim_end());
+        self.line(indent, "Choices", ask.choices.join(", "));
+        let field = |field: &Input| {
+            let required = if field.required { ", required" } else { "" };
+            let default = field.default.as_ref().filter(|_| !field.is_secret());
+            let default = default.map(|value| format!(", default {}", value.render())).unwrap_or_default();
+            format!("{} ({}{required}{default})", field.name, field.type_word())
+        };
+        let fields: Vec<String> = ask.fields.iter().map(field).collect();
+        self.line(indent, "Fields", fields.join(", "));
+        let shown: Vec<&str> = ask.show.iter().map(|show| show.template().text()).collect();
+        self.line(indent, "Shows", shown.join(", "));
+        let on_timeout = step.timeout.map(|_| ask.on_timeout.as_str());
+        self.line(indent, "On timeout", on_timeout.unwrap_or_default());
     }
 
     fn nested(&mut self, step: &'a Step, number: &str, indent: &str) {
@@ -233,6 +284,14 @@ impl<'a> Page<'a> {
         if lines.len() > MOST_LINES {
             self.text.push_str(&format!("{indent}  … {} more lines\n", lines.len() - MOST_LINES));
         }
+    }
+}
+
+/// Nothing for the usual shell.
+fn shell_word(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Bash => "",
+        Shell::Strict => "strict (bash -euo pipefail)",
     }
 }
 
@@ -289,12 +348,4 @@ fn retry(step: &Step) -> String {
         _ => "",
     };
     format!("up to {max_attempts} attempts, {delay} s apart{unless}")
-}
-
-fn show(value: &Value) -> String {
-    match value {
-        Value::Null => "(nothing)".to_owned(),
-        Value::Text(text) if text.is_empty() => "(empty)".to_owned(),
-        value => shorten(&value.render().replace('\n', "⏎"), 80),
-    }
 }

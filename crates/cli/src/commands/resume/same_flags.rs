@@ -16,7 +16,6 @@ use crate::{
 pub(super) struct AskedResume<'a> {
     pub(super) run: String,
     pub(super) hints: &'a Hints,
-    /// The name of its recipe.
     pub(super) recipe_name: String,
     /// The secrets of the run.
     pub(super) mask: Mask,
@@ -63,6 +62,7 @@ fn same(args: &ResumeArgs, recipe: Option<&Path>, mask: &Mask, environment: &Env
         ("--from", args.from.clone()),
         ("--include-tags", tags(args.tags.included())),
         ("--exclude-tags", tags(args.tags.excluded())),
+        ("--permissions", args.options.permissions.map(|level| level.as_str().to_owned())),
     ];
     for (flag, value) in named {
         flags.extend(value.map(|value| format!(" {}", option(flag, &value))));
@@ -76,8 +76,13 @@ fn same(args: &ResumeArgs, recipe: Option<&Path>, mask: &Mask, environment: &Env
             None => flags.push_str(&format!(" {}", option("--set", set))),
         }
     }
+    for (name, file) in args.context.set_file.iter().filter_map(|set| set.split_once('=')) {
+        let file = path(&environment.absolute(Path::new(file)));
+        flags.push_str(&format!(" {}", option("--set-file", &format!("{name}={file}"))));
+    }
     let set = [
         ("--compat", args.options.compat),
+        ("--no-cleanup", args.options.no_cleanup),
         ("--rerun-producers", args.rerun_producers),
         ("--rerun-effects", args.rerun_effects),
         ("--rerun-interrupted", args.rerun_interrupted),

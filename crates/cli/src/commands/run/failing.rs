@@ -23,7 +23,7 @@ use crate::{
     out::Out,
     report::{
         diagnostics,
-        failure::{Failure, already_running},
+        failure::Failure,
         hints::{self, Hints},
         json::ResultJson,
     },
@@ -114,7 +114,7 @@ pub(super) fn report_failure(
         result["advice"] = json!(failure.hints);
         result["hints"] = json!(failure.hints);
         result["diagnosis"] = json!(match failure.exit {
-            Exit::Conflict => Some(already_running(&failure.message)),
+            Exit::Conflict => failure.diagnosis(),
             Exit::Broken => explained(&failure.message),
             _ => None,
         });

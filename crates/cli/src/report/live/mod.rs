@@ -3,8 +3,10 @@
 //! Never mixes a step's output with the block of running steps on one line, and never draws more often than a person
 //! can read.
 
+mod asking;
 mod rest;
 mod screen;
+mod signals;
 mod steps;
 mod text;
 mod view;
@@ -17,7 +19,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Event, Outcome, Record, RunState, RunStatus, StepStatus, run::outcome::StopCause};
+use engine::{
+    Event, Outcome, Record, RunState, RunStatus, StepStatus,
+    run::{event::RunFinished, message::in_short, outcome::StopCause},
+};
 use jiff::Timestamp;
 use runtime::{
     os::clock,
@@ -28,24 +33,29 @@ use runtime::{
     },
 };
 
-pub(crate) use text::{Keep, fit, printable};
+pub(crate) use steps::has_company;
+pub(crate) use text::{Keep, columns, fit, printable, squeeze};
 
 use self::{
     screen::{Screen, size},
-    steps::{collect, has_company},
-    text::{coloured, without_kind},
+    signals::Signals,
+    steps::collect,
+    text::coloured,
     view::{Doing, Size, View, lines},
 };
 use crate::{
+    environment::TerminalFeatures,
     out::Out,
     report::{
         failure::clean,
         hints::Hints,
         hook_failures::HookFailures,
         progress::{Audience, answer, is_agent},
+        prompt::Prompt,
+        step_output::Labels,
         words::{
-            count, counter, duration, ending, ends_block, first_line, fixing, icon, kept, next_attempt,
-            processes, recipe_log, run_ending,
+            count, counter, duration, ending, ends_block, first_line, fixing, icon, iteration_wait, kept,
+            next_attempt, processes, recipe_log, run_ending,
         },
     },
 };
@@ -54,8 +64,6 @@ use crate::{
 const FRAME: Duration = Duration::from_millis(100);
 /// The most output that waits for the next frame.
 const PENDING: usize = 64 * 1024;
-/// The longest line that waits for its end.
-const LONGEST: usize = 64 * 1024;
 
 /// Shows a run on a terminal.
 pub(crate) struct Live<'a> {
@@ -63,12 +71,15 @@ pub(crate) struct Live<'a> {
     audience: Audience,
     hints: Hints,
     screen: Screen,
+    signals: Signals,
     view: View,
     steps: HashMap<String, Watched>,
+    labels: Labels,
     pending: Vec<Chunk>,
     pending_bytes: usize,
     drawn: Option<Instant>,
     hooks: HookFailures,
+    prompt: Option<Prompt>,
 }
 
 /// The state of a running step.
@@ -76,14 +87,18 @@ pub(crate) struct Live<'a> {
 struct Watched {
     /// Its last output, or the activity of its agent.
     last: String,
-    /// Output that waits for the end of its line.
-    held: Vec<u8>,
+    /// Output that waits for the end of its line, on stdout and on stderr.
+    held: [Vec<u8>; 2],
     /// The time of the next attempt, and why the last one failed.
     wait: Option<(Timestamp, String)>,
     /// Whether its raw output is for machines.
     is_agent: bool,
-    /// Whether other steps may run at the same time.
-    has_company: bool,
+}
+
+impl Watched {
+    fn held(&mut self, stream: Stream) -> &mut Vec<u8> {
+        &mut self.held[usize::from(stream == Stream::Stderr)]
+    }
 }
 
 /// Something that scrolls away.
@@ -96,18 +111,26 @@ enum Chunk {
 
 impl<'a> Live<'a> {
     /// Shows nothing yet.
-    pub(crate) fn new(out: &'a mut Out, audience: Audience, hints: Hints) -> Live<'a> {
+    pub(crate) fn new(
+        out: &'a mut Out,
+        audience: Audience,
+        hints: Hints,
+        features: TerminalFeatures,
+    ) -> Live<'a> {
         Live {
             out,
             audience,
             hints,
             screen: Screen::default(),
+            signals: Signals::new(features),
             view: View::default(),
             steps: HashMap::new(),
+            labels: Labels::default(),
             pending: Vec::new(),
             pending_bytes: 0,
             drawn: None,
             hooks: HookFailures::default(),
+            prompt: None,
         }
     }
 
@@ -139,6 +162,9 @@ impl<'a> Live<'a> {
             return;
         }
         let size = size();
+        if self.ask_here(size) {
+            return;
+        }
         let mut rows = std::mem::take(&mut self.view.rows);
         rows.iter_mut().for_each(|row| row.doing = self.doing(&row.path));
         self.view.rows = rows;
@@ -149,8 +175,9 @@ impl<'a> Live<'a> {
         }
         self.scroll(size);
         let block = self.screen.draw(lines, size.columns);
-        self.out.steer(&block);
-        self.drawn = Some(Instant::now());
+        let signals = self.signals.update(&self.view);
+        self.out.steer(&(block + &signals));
+        self.drawn = Some(clock::instant());
     }
 
     /// Writes the waiting output in place of the block, which is removed.
@@ -158,6 +185,7 @@ impl<'a> Live<'a> {
         if self.pending.is_empty() {
             return;
         }
+        self.take_prompt_away();
         self.out.steer(&self.screen.erase(size.columns));
         for chunk in std::mem::take(&mut self.pending) {
             match chunk {
@@ -172,7 +200,8 @@ impl<'a> Live<'a> {
     fn end(&mut self) {
         let size = size();
         self.scroll(size);
-        self.out.steer(&self.screen.erase(size.columns));
+        let erased = self.screen.erase(size.columns) + &self.signals.end();
+        self.out.steer(&erased);
     }
 
     fn event(&mut self, record: &Record, state: &RunState, mask: &Mask) {
@@ -183,32 +212,24 @@ impl<'a> Live<'a> {
                 self.view.since = Some(record.at);
             }
             Event::RunResumed(resumed) => {
-                let given_up = resumed.given_up();
-                let again = match given_up.len() {
-                    0 => String::new(),
-                    _ => format!("; re-runs: {}", given_up.join(", ")),
-                };
-                self.line('▶', &format!("resuming {}: {}{again}", state.root().unit.name, kept(state)));
+                self.line('▶', &format!("resuming {}: {}", state.root().unit.name, kept(state, resumed)));
                 self.view.since = Some(record.at);
             }
-            Event::StepStarted { path, .. } => {
-                let watched = self.steps.entry(path.clone()).or_default();
-                watched.wait = None;
-                watched.is_agent = is_agent(path, state);
-                watched.has_company = has_company(path, state);
+            Event::StepStarted { path, .. } | Event::CheckRepeated { path, .. } => {
+                self.started(path, state);
             }
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
                 self.finished(path, state, mask)
             }
             Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
-                let why = mask.quotation(first_line(ended.error.as_deref().unwrap_or("failed"))).into_owned();
-                self.flush(path);
+                let why = mask.quotation(first_line(&in_short(ended))).into_owned();
                 let next = next_attempt(*retry_in_ms);
-                self.line('↻', &format!("{path}: attempt {attempt} failed: {}; {next}", without_kind(&why)));
-                let until =
-                    record.at.checked_add(Duration::from_millis(*retry_in_ms)).unwrap_or(Timestamp::MAX);
-                self.steps.entry(path.clone()).or_default().wait = Some((until, without_kind(&why).into()));
+                self.flush(path);
+                self.line('↻', &format!("{path}: attempt {attempt} failed: {why}; {next}"));
+                let pause = Duration::from_millis(*retry_in_ms);
+                let until = record.at.checked_add(pause).unwrap_or(Timestamp::MAX);
+                self.steps.entry(path.clone()).or_default().wait = Some((until, why));
             }
             Event::HookFinished { path, hook, error: Some(error) } if self.hooks.is_first(hook, error) => {
                 self.line('⚠', &format!("{path}: hook {hook} failed: {}", mask.quotation(error)));
@@ -221,30 +242,43 @@ impl<'a> Live<'a> {
             Event::RecipeStopped { path, error, cause: StopCause::Timeout } => {
                 self.line('⚠', &format!("{path}: {}: stopping its steps", mask.quotation(error)));
             }
+            event @ (Event::QuestionPut(_) | Event::Answered(_) | Event::QuestionWithdrawn { .. }) => {
+                self.question(event, mask);
+            }
             event @ (Event::FixWaits { .. } | Event::RepairBegan(_) | Event::RepairEnded { .. }) => {
                 self.line('·', &format!("auto-fix: {}", mask.quotation(&fixing(event))));
             }
-            Event::RunFinished(finished) => {
-                let messages = processes(finished).chain(self.hooks.take_repeated());
-                messages.for_each(|text| self.line('⚠', &mask.quotation(&text)));
-                if !self.out.stdout_is_terminal {
-                    self.run_finished(finished.status, state);
-                }
-            }
+            Event::RunFinished(finished) => self.run_finished(finished, state, mask),
             // shown with the end of the step
             Event::RecipeStopped { cause: StopCause::Refused(_), .. }
+            | Event::CleanupBegan { .. }
             | Event::RecipeEntered { .. }
+            | Event::LoopEntered { .. }
             | Event::Spawned(_)
             | Event::StepNotBegun { .. }
+            | Event::WorkEnded { .. }
             | Event::AgentUsed { .. }
             | Event::HookFinished { .. } => {}
         }
     }
 
-    /// Shows how the run ended if the result does not go to the same place.
-    fn run_finished(&mut self, status: RunStatus, state: &RunState) {
-        let icon = if status == RunStatus::Completed { '✓' } else { '✗' };
-        self.line(icon, &format!("{} {}", state.root().unit.name, run_ending(status, state)));
+    /// Shows the warnings about a run that ended, and how it ended if the result does not go to the same place.
+    fn run_finished(&mut self, finished: &RunFinished, state: &RunState, mask: &Mask) {
+        let messages = processes(finished).chain(self.hooks.take_repeated());
+        messages.for_each(|text| self.line('⚠', &mask.quotation(&text)));
+        if !self.out.stdout_is_terminal {
+            let icon = if finished.status == RunStatus::Completed { '✓' } else { '✗' };
+            self.line(icon, &format!("{} {}", state.root().unit.name, run_ending(finished.status, state)));
+        }
+    }
+
+    fn started(&mut self, path: &str, state: &RunState) {
+        let watched = self.steps.entry(path.to_owned()).or_default();
+        watched.wait = None;
+        watched.is_agent = is_agent(path, state);
+        if has_company(path, state) {
+            self.labels.begin(path);
+        }
     }
 
     fn finished(&mut self, path: &str, state: &RunState, mask: &Mask) {
@@ -255,13 +289,14 @@ impl<'a> Live<'a> {
             && self.audience == Audience::People
             && let Some(answer) = answer(step, mask)
         {
-            self.print(path, answer.as_bytes());
+            self.print(path, Stream::Stdout, answer.as_bytes());
         }
         self.steps.remove(path);
+        self.labels.end(path);
         let counter = counter(path, state);
         let text = match step.status {
             StepStatus::Completed if !step.recovered => duration(crate::report::words::taken(step)),
-            _ => ending(step, mask),
+            _ => ending(step, state, mask),
         };
         self.line(icon(step.status), &format!("{path} ({counter}) {text}"));
     }
@@ -275,51 +310,8 @@ impl<'a> Live<'a> {
         if let Some(last) = last.map(|line| line.trim().to_owned()).find(|line| !line.is_empty()) {
             watched.last = last;
         }
-        if stream == Stream::Stdout && self.audience == Audience::People {
-            self.print(path, bytes);
-        }
-    }
-
-    /// Writes a step's output to stdout: whole lines on a terminal, unchanged bytes elsewhere.
-    fn print(&mut self, path: &str, bytes: &[u8]) {
-        let watched = self.steps.entry(path.to_owned()).or_default();
-        if !self.out.stdout_is_terminal && !watched.has_company {
-            return self.out.raw(bytes);
-        }
-        let held = &mut watched.held;
-        held.extend_from_slice(bytes);
-        let end = match held.iter().rposition(|byte| *byte == b'\n') {
-            Some(end) => end + 1,
-            None if held.len() > LONGEST => held.len(),
-            None => return,
-        };
-        let whole: Vec<u8> = held.drain(..end).collect();
-        self.print_lines(path, &whole);
-    }
-
-    fn print_lines(&mut self, path: &str, bytes: &[u8]) {
-        if !self.out.stdout_is_terminal {
-            self.out.raw(bytes);
-            return if bytes.last() != Some(&b'\n') {
-                self.out.raw(b"\n")
-            };
-        }
-        let keep = if self.out.stdout_colour { Keep::Colours } else { Keep::Nothing };
-        // next to other steps, a line has to name its step
-        let has_company = self.steps.get(path).is_some_and(|watched| watched.has_company);
-        let whose = if has_company { format!("{} │ ", clean(path)) } else { String::new() };
-        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        for line in bytes.split(|byte| *byte == b'\n') {
-            self.push(Chunk::Output(format!("{whose}{}\n", printable(line, keep))));
-        }
-    }
-
-    /// Shows the last incomplete line of a step.
-    fn flush(&mut self, path: &str) {
-        let Some(watched) = self.steps.get_mut(path) else { return };
-        let rest = std::mem::take(&mut watched.held);
-        if !rest.is_empty() {
-            self.print_lines(path, &rest);
+        if self.audience == Audience::People {
+            self.print(path, stream, bytes);
         }
     }
 
@@ -345,6 +337,7 @@ impl<'a> Live<'a> {
 
 impl Reporter for Live<'_> {
     fn notice(&mut self, notice: Notice<'_>) {
+        self.hear(&notice);
         match notice {
             Notice::Event { record, state, mask } => {
                 self.event(record, state, mask);
@@ -362,6 +355,9 @@ impl Reporter for Live<'_> {
             }
             Notice::Activity { path, what } => {
                 self.steps.entry(path.to_owned()).or_default().last = clean(first_line(what));
+            }
+            Notice::IterationWait { path, seconds } => {
+                self.line('↻', &format!("{path}: {}", iteration_wait(seconds)));
             }
             Notice::Secrets { mask } => self.out.hide(mask),
             Notice::Tick { state } => self.look(state),
@@ -387,8 +383,8 @@ impl Reporter for Live<'_> {
     }
 
     fn rest(&mut self, path: &str, stream: Stream, rest: Rest) {
-        if stream == Stream::Stdout && self.audience == Audience::People {
-            self.print_rest(path, rest);
+        if self.audience == Audience::People {
+            self.print_rest(path, stream, rest);
         }
     }
 }

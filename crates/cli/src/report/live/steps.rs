@@ -1,6 +1,9 @@
 //! The positions of running steps in their run.
 
-use engine::{RunState, StepStatus, run::frame::FrameId};
+use engine::{
+    RunState,
+    run::frame::{Frame, FrameId},
+};
 
 use super::view::{Doing, Row};
 use crate::report::{failure::clean, words::counter};
@@ -8,11 +11,11 @@ use crate::report::{failure::clean, words::counter};
 /// The running steps of a recipe, and those below them.
 pub(super) fn collect(state: &RunState, frame: FrameId, depth: usize, rows: &mut Vec<Row>) {
     let frame = &state.frames[frame];
-    for at in frame.level().filter(|at| frame.steps[*at].status == StepStatus::Running) {
+    for at in frame.reached().filter(|at| frame.steps[*at].status.is_open()) {
         let path = frame.step_path(at);
         rows.push(Row {
             depth,
-            id: clean(&frame.unit.steps[at].id),
+            id: named(frame, at),
             counter: counter(&path, state),
             since: frame.steps[at].started_at,
             doing: Doing::Nothing,
@@ -24,14 +27,12 @@ pub(super) fn collect(state: &RunState, frame: FrameId, depth: usize, rows: &mut
     }
 }
 
-/// Whether a step, or a recipe step around it, belongs to a parallel group.
-pub(super) fn has_company(path: &str, state: &RunState) -> bool {
-    let mut at = state.locate(path);
-    while let Some((frame, step)) = at {
-        if state.frames[frame].unit.steps[step].group.is_some() {
-            return true;
-        }
-        at = state.frames[frame].parent;
-    }
-    false
+fn named(frame: &Frame, at: usize) -> String {
+    let id = clean(&frame.step_id(at));
+    if frame.steps[at].is_cleanup { format!("{id} (cleanup)") } else { id }
+}
+
+/// Whether a step, or a recipe step around it, may run in parallel with others.
+pub(crate) fn has_company(path: &str, state: &RunState) -> bool {
+    state.locate(path).is_some_and(|(frame, at)| state.runs_beside_others(frame, at))
 }

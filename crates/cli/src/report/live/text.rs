@@ -119,19 +119,13 @@ fn is_colour(sequence: &str) -> bool {
     inner.is_some_and(|inner| inner.chars().all(|c| c.is_ascii_digit() || c == ';' || c == ':'))
 }
 
-/// An error without the prefix with the kind of step.
-pub(super) fn without_kind(error: &str) -> &str {
-    let headings = ["bash", "agent"].map(engine::run::message::heading);
-    headings.iter().find_map(|heading| error.strip_prefix(heading.as_str())).unwrap_or(error)
-}
-
 /// An icon in its colour.
 pub(super) fn coloured(icon: char) -> String {
     use anstyle::{AnsiColor, Style};
     let colour = match icon {
         '✓' => AnsiColor::Green,
         '✗' => AnsiColor::Red,
-        '⚠' | '↻' => AnsiColor::Yellow,
+        '⚠' | '↻' | '⏸' => AnsiColor::Yellow,
         '▶' => AnsiColor::Cyan,
         _ => return icon.to_string(),
     };

@@ -35,9 +35,7 @@ pub(crate) struct View {
 /// A running step.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// Its depth.
     pub(crate) depth: usize,
-    /// Its path.
     pub(crate) path: String,
     /// Its name.
     pub(crate) id: String,
@@ -68,9 +66,7 @@ pub(crate) enum Doing {
 /// Columns and lines of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// Columns.
     pub(crate) columns: usize,
-    /// Lines.
     pub(crate) lines: usize,
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Usage;
 use crate::run::cause::MissingProgram;
+use crate::run::ensure::RuleCheck;
 use crate::run::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd};
 
 /// The end of an attempt.
@@ -51,6 +52,9 @@ pub struct Ended {
     /// Whether files changed while an agent worked, if its answer says that it could not reach them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_changed: Option<bool>,
+    /// The results of the step's `ensure` rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ensure: Vec<RuleCheck>,
     /// Whether processes that it had started were still running when it ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_running: bool,
@@ -78,6 +82,7 @@ impl Ended {
             trouble_by: KnownBy::Result,
             produced: Vec::new(),
             files_changed: None,
+            ensure: Vec::new(),
             left_running: false,
             left_daemons: false,
         }
@@ -91,6 +96,12 @@ impl Ended {
             _ => false,
         };
         self.code = code.filter(|_| !is_told);
+    }
+
+    /// Whether its program printed nothing.
+    pub fn is_silent(&self) -> bool {
+        let is_empty = |output: &Option<OutputRef>| output.as_ref().is_some_and(|output| output.bytes == 0);
+        is_empty(&self.stdout) && is_empty(&self.stderr)
     }
 
     /// The signal that ended its process.

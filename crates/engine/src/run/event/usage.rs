@@ -14,6 +14,9 @@ pub struct Usage {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// What the agent was limited to; absent if it could do everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<String>,
     /// Tokens read, as the program counts them: some include those from a cache, some do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
@@ -65,6 +68,7 @@ impl Usage {
         self.program = kept(&before.program, &more.program);
         self.model = kept(&before.model, &more.model);
         self.session = kept(&before.session, &more.session);
+        self.permissions = kept(&before.permissions, &more.permissions);
     }
 
     /// Adds more usage of the same agent; a value that is unknown on both sides stays unknown.
@@ -88,6 +92,7 @@ impl Usage {
             (&mut self.program, &more.program),
             (&mut self.model, &more.model),
             (&mut self.session, &more.session),
+            (&mut self.permissions, &more.permissions),
         ] {
             if theirs.is_some() {
                 mine.clone_from(theirs);

@@ -3,7 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::RunState;
-use crate::run::event::{Event, RunFinished};
+use crate::run::{
+    event::{Event, RunFinished},
+    step_path::is_below,
+};
 
 /// Steps that left processes running.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +69,7 @@ impl RunState {
 
     /// Steps inside the recipe of a step whose processes may be alive, as processes are marked (`path#attempt`).
     pub fn left_running_below(&self, path: &str) -> Vec<String> {
-        let below = format!("{path}/");
-        let inside = self.left.alive.iter().filter(|(step, _)| step.starts_with(&below));
+        let inside = self.left.alive.iter().filter(|(step, _)| is_below(step, path));
         inside.map(|(step, alive)| format!("{step}#{}", alive.attempt)).collect()
     }
 

@@ -3,7 +3,10 @@
 use recipe::plan::Step;
 
 use super::RunState;
-use crate::run::frame::{FrameId, StepState};
+use crate::run::{
+    frame::{FrameId, StepState},
+    outcome::StepStatus,
+};
 
 /// Whether a step declares that it must not be repeated without a request.
 pub(crate) fn is_for_once(step: &Step) -> bool {
@@ -13,7 +16,7 @@ pub(crate) fn is_for_once(step: &Step) -> bool {
 /// Steps that must not be repeated without a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForGood {
-    /// Completed side effects.
+    /// Completed side effects, proven or not.
     pub done: Vec<String>,
     /// Interrupted steps that are not idempotent.
     pub half_done: Vec<String>,
@@ -30,9 +33,18 @@ impl RunState {
     fn find_done_for_good(&self, id: FrameId, steps: &mut ForGood) {
         let frame = &self.frames[id];
         for (at, said) in frame.unit.steps.iter().enumerate() {
-            // an earlier process may have done it, even if this one has not reached it
-            let step = self.standing(id, at);
-            let is_done = is_for_once(said) && step.is_some_and(|step| step.status.is_done());
+            // an earlier process may have done it, even if this one has not reached it, or skips it
+            let kept = || self.kept.get(&frame.step_path(at));
+            let is_skipped = frame.steps[at].status == StepStatus::Skipped;
+            let step =
+                if is_skipped { kept().or_else(|| self.standing(id, at)) } else { self.standing(id, at) };
+            // a recipe that runs again cleans up again
+            if step.is_some_and(|step| step.is_cleanup) {
+                continue;
+            }
+            let is_worked = || self.awaits_proof(&frame.step_path(at));
+            let is_done =
+                is_for_once(said) && (step.is_some_and(|step| step.status.is_done()) || is_worked());
             let is_half_done = !said.idempotent && step.is_some_and(StepState::is_cut_off);
             match self.below(id, at) {
                 _ if is_done => steps.done.push(frame.step_path(at)),

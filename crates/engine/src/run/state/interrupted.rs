@@ -5,6 +5,7 @@ use crate::run::{
     event::Ended,
     frame::{Frame, FrameId, StepState, Stopped},
     outcome::{Outcome, StepStatus, StopCause},
+    step_path::is_below,
 };
 
 impl RunState {
@@ -12,6 +13,7 @@ impl RunState {
     /// runner ended and that ended their recipe. A recipe step is left out if one of its own steps is listed.
     pub fn cut_off_steps(&self) -> Vec<String> {
         let mut paths = self.running_steps();
+        paths.retain(|path| !self.awaits_proof(path));
         self.find_cut_off(0, &mut paths);
         paths
     }
@@ -29,11 +31,12 @@ impl RunState {
 
     /// Keeps a sub-recipe, and everything in it, from starting anything new.
     pub(super) fn stop(&mut self, path: &str, error: &str, cause: &StopCause) {
-        let below = format!("{path}/");
+        let spared = self.cleanup_below(path);
         for id in self.active.clone() {
             let frame = &mut self.frames[id];
+            let is_spared = spared.iter().any(|step| is_at_or_below(&frame.path, step));
             // a recipe that had already failed keeps its own reason
-            let is_inside = frame.path == path || frame.path.starts_with(&below);
+            let is_inside = !is_spared && is_at_or_below(&frame.path, path);
             if is_inside && frame.failed_at.is_none() {
                 let open = frame.open_steps();
                 let (error, cause) = (error.to_owned(), cause.clone());
@@ -41,6 +44,17 @@ impl RunState {
                 frame.stopped.get_or_insert_with(stopped);
             }
         }
+    }
+
+    /// The cleanup steps that are running inside the recipe of a step.
+    pub(crate) fn cleanup_below(&self, path: &str) -> Vec<String> {
+        let frames = self.active.iter().map(|id| &self.frames[*id]);
+        let frames = frames.filter(|frame| frame.cleanup.is_some());
+        let inside = frames.filter(|frame| is_at_or_below(&frame.path, path));
+        let running = inside.flat_map(|frame| {
+            frame.open_steps().into_iter().map(|at| frame.step_path(at)).collect::<Vec<_>>()
+        });
+        running.collect()
     }
 
     /// Why a recipe timed out, as text: which timeout fired.
@@ -54,10 +68,14 @@ impl RunState {
     /// The steps that were running when the recipe of a step timed out; a recipe step is left out if one of its own
     /// steps is listed.
     pub fn cut_short_in(&self, path: &str) -> Vec<String> {
-        let frame = self.step(path).and_then(|step| step.frame).map(|id| &self.frames[id]);
-        let Some((frame, stopped)) = frame.and_then(|frame| Some((frame, frame.stopped.as_ref()?))) else {
-            return Vec::new();
-        };
+        let frame = self.step(path).and_then(|step| step.frame);
+        frame.map(|frame| self.cut_short_in_frame(frame)).unwrap_or_default()
+    }
+
+    /// The same for a recipe in execution.
+    pub(crate) fn cut_short_in_frame(&self, id: FrameId) -> Vec<String> {
+        let frame = &self.frames[id];
+        let Some(stopped) = &frame.stopped else { return Vec::new() };
         let failed = stopped.open.iter().filter(|at| frame.steps[**at].status == StepStatus::Failed);
         failed
             .flat_map(|at| match self.cut_short_in(&frame.step_path(*at)) {
@@ -71,6 +89,11 @@ impl RunState {
     pub(crate) fn is_cut_off(&self, id: FrameId, at: usize) -> bool {
         self.frames[id].steps[at].is_cut_off()
     }
+}
+
+/// Whether a path is that of a step, or inside it.
+pub(crate) fn is_at_or_below(path: &str, step: &str) -> bool {
+    path == step || is_below(path, step)
 }
 
 /// The timeout of a step as a reason.

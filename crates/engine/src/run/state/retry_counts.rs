@@ -8,6 +8,8 @@ use crate::run::{event::Ended, outcome::Outcome};
 pub struct RetryCounts {
     /// Because the service of an agent was rate limited.
     pub rate_limited: u64,
+    /// Because a rule under `ensure` was not met.
+    pub unproven: u64,
     /// For any other reason.
     pub failed: u64,
 }
@@ -38,6 +40,7 @@ impl RunState {
         match ended.outcome {
             Outcome::Cancelled => {}
             Outcome::RateLimited { .. } => tries.rate_limited += 1,
+            Outcome::Ensure => tries.unproven += 1,
             _ => tries.failed += 1,
         }
     }

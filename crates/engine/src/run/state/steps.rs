@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use jiff::Timestamp;
 use recipe::{
     member,
-    plan::{Plan, StepKind, UnitId},
+    plan::{ForEach, Plan, StepKind, UnitId},
     value::{Map, Value},
 };
 
@@ -15,7 +15,8 @@ use crate::run::{
     decide::is_uncertain,
     event::Ended,
     frame::{Frame, FrameId},
-    outcome::{SkipReason, StepStatus},
+    outcome::{Outcome, SkipReason, StepStatus},
+    ready::ReadySet,
 };
 
 /// A step that is finished.
@@ -34,7 +35,7 @@ impl RunState {
         let is_real = !self.settings.dry_run;
         let is_uncertain = !is_real && is_uncertain(&self.frames[id], index);
         let frame = &mut self.frames[id];
-        let nested = frame.is_nested(index);
+        let nested = frame.has_steps(index);
         let step = &mut frame.steps[index];
         step.is_uncertain = is_uncertain;
         step.attempt = if is_real { attempt } else { 0 };
@@ -43,8 +44,11 @@ impl RunState {
         if first {
             step.status = StepStatus::Running;
             step.started_at = is_real.then_some(at);
+            step.is_cleanup = frame.cleanup.is_some();
             frame.open += 1;
+            frame.cleanup.iter_mut().for_each(|cleanup| cleanup.open += 1);
             frame.next = frame.next.max(index + 1);
+            frame.graph.iter_mut().for_each(|graph| graph.take(index));
             self.running += usize::from(!nested);
         }
         if first && !nested {
@@ -66,10 +70,11 @@ impl RunState {
         let own = self.settings.own_context(&unit);
         let is_new = |name: &&String| !outer.context.contains_key(*name);
         let introduced: HashSet<String> = own.keys().filter(is_new).cloned().collect();
-        let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new());
+        let graph = ReadySet::new(plan, &unit);
+        let mut frame = Frame::new(path.to_owned(), UnitId(at as u32), unit, Map::new()).ordered(graph);
         frame.overrides = overrides.iter().map(|(name, _)| name.clone()).collect();
-        frame.unknown = outer.unknown_below(overrides);
-        frame.context = outer.context_below(own, overrides);
+        frame.unknown = outer.unknown_below(index, overrides);
+        frame.context = frame.unit.fitted(outer.context_below(index, own, overrides));
         let holder = |name: &String| member::holder(&frame.context, name).to_owned();
         let changed: HashSet<String> = frame.overrides.iter().map(holder).collect();
         frame.introduced = introduced.difference(&changed).cloned().collect();
@@ -87,52 +92,87 @@ impl RunState {
     pub(super) fn finish(&mut self, end: FinishedStep<'_>, value: Option<Value>, at: Timestamp) {
         let FinishedStep { path, status, ended, recovered } = end;
         let Some((id, index)) = self.locate(path) else { return };
+        let value = value.or_else(|| self.loop_value(id, index));
         let dry_run = self.settings.dry_run;
         let frame = &mut self.frames[id];
-        let nested = frame.is_nested(index);
+        let nested = frame.has_steps(index);
+        let is_loop = frame.unit.steps[index].looped.is_some();
         let hooks = &frame.unit.hooks;
         let (hook, kind) = match status {
             StepStatus::Failed => (&hooks.on_error, HookKind::OnError),
             _ => (&hooks.post_step, HookKind::PostStep),
         };
-        let has_hook = hook.is_some() && !dry_run;
+        // hooks run for every instance of a loop, not for the loop
+        // waiting for a person is not failing
+        let has_hook = hook.is_some() && !dry_run && !is_loop && ended.outcome != Outcome::NeedsHuman;
         let step = &mut frame.steps[index];
-        let was_running = step.status == StepStatus::Running;
+        let (was_open, was_running) = (step.status.is_open(), step.status == StepStatus::Running);
         step.status = status;
         step.finished_at = Some(at);
         step.value = value;
         step.recovered = recovered;
         step.ended = Some(Arc::new(ended.clone()));
         let child = step.frame;
-        if was_running {
+        if was_open {
             frame.open -= 1;
             if has_hook {
                 frame.hooks += 1;
                 self.live.due_hooks.push_back((path.to_owned(), kind));
+            } else {
+                frame.end_cleanup_work(index);
             }
-            self.running -= usize::from(!nested);
+            self.running -= usize::from(was_running && !nested);
         } else {
             step.started_at = Some(at);
+            step.is_cleanup = frame.cleanup.is_some();
             frame.next = frame.next.max(index + 1);
         }
         if let Some(child) = child {
+            self.keep_instances(id, index);
             self.close(child);
+        }
+        self.take_cleanup_value(id, index);
+        self.end_in_graph(id, index, was_open && has_hook);
+        let is_stopper = |each: &ForEach| !each.keep_going || matches!(ended.outcome, Outcome::Limit(_));
+        if status == StepStatus::Failed && self.frames[id].each().is_some_and(is_stopper) {
+            self.frames[id].stop_instances();
         }
         self.settle(id);
     }
 
+    /// The value of a step with a loop, from the instances that it had.
+    fn loop_value(&self, id: FrameId, at: usize) -> Option<Value> {
+        let child = self.frames[id].steps[at].frame.map(|child| &self.frames[child]);
+        child.filter(|child| child.looped.is_some()).and_then(Frame::loop_value)
+    }
+
+    /// Keeps how the instances of a loop went with the step, for steps that ask.
+    pub(crate) fn keep_instances(&mut self, id: FrameId, at: usize) {
+        let child = self.frames[id].steps[at].frame.map(|child| &self.frames[child]);
+        if let Some(instances) = child.filter(|child| child.looped.is_some()).map(Frame::instances) {
+            self.frames[id].steps[at].instances = instances;
+        }
+    }
+
     pub(super) fn attempt_failed(&mut self, path: &str, attempt: u32, ended: &Ended) {
-        self.count_usage(path, ended);
+        self.count_attempt(path, attempt, ended);
         self.count_try(path, ended);
+        let answer = match self.unproven.get(path) {
+            Some(work) => work.value.clone(),
+            None => self.live.failed_attempts.get(path).and_then(|attempt| attempt.value.clone()),
+        };
+        self.note_own_failure(path, ended, answer);
+        self.note_unmet(path, ended);
         self.count_failure(path, attempt, ended);
         let child = self.locate(path).and_then(|(id, at)| self.frames[id].steps[at].frame.take());
         if let Some(child) = child {
+            self.note_failed_recipe(path, child, ended);
             self.close(child);
             self.forget_kept(child);
         }
     }
 
-    fn close(&mut self, id: FrameId) {
+    pub(super) fn close(&mut self, id: FrameId) {
         self.frames[id].closed = true;
         self.active.retain(|active| *active != id);
     }
@@ -146,6 +186,8 @@ impl RunState {
             step.status = StepStatus::Pending;
             step.started_at = None;
             frame.open -= 1;
+            frame.end_cleanup_work(index);
+            frame.graph.iter_mut().for_each(|graph| graph.give_back(index));
             self.running -= 1;
         }
     }
@@ -153,21 +195,29 @@ impl RunState {
     pub(super) fn skip(&mut self, path: &str, reason: &SkipReason, at: Timestamp) {
         let Some((id, index)) = self.locate(path) else { return };
         let frame = &mut self.frames[id];
-        let nested = frame.is_nested(index);
+        let nested = frame.has_steps(index);
         let step = &mut frame.steps[index];
         if step.status == StepStatus::Running {
             frame.open -= 1;
+            frame.end_cleanup_work(index);
             self.running -= usize::from(!nested);
+        } else {
+            step.is_cleanup = frame.cleanup.is_some();
         }
+        let value = self.loop_value(id, index).filter(|_| !self.settings.dry_run);
         let step = &mut self.frames[id].steps[index];
+        step.value = value;
         step.status = StepStatus::Skipped;
         step.skipped = Some(reason.clone());
         step.finished_at = Some(at);
         if let Some(child) = step.frame {
+            self.keep_instances(id, index);
             self.close(child);
         }
         let frame = &mut self.frames[id];
         frame.next = frame.next.max(index + 1);
+        self.take_cleanup_value(id, index);
+        self.end_in_graph(id, index, false);
         self.settle(id);
     }
 
@@ -191,6 +241,10 @@ impl RunState {
         if hook != "pre_step" {
             let frame = &mut self.frames[id];
             frame.hooks = frame.hooks.saturating_sub(1);
+            frame.end_cleanup_work(index);
+            if !frame.steps[index].is_cleanup {
+                frame.graph.iter_mut().for_each(|graph| graph.release(index));
+            }
             self.settle(id);
         }
     }

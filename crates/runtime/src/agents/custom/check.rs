@@ -16,9 +16,7 @@ pub enum CustomError {
     /// An argument has an unknown placeholder.
     #[error("the agent program `{program}` uses `{{{placeholder}}}` in `{field}`, which takes only {}: fix it, or double the braces", list(.allowed))]
     Placeholder {
-        /// The program.
         program: String,
-        /// The field.
         field: &'static str,
         /// The text between the braces.
         placeholder: String,
@@ -30,9 +28,7 @@ pub enum CustomError {
         "the agent program `{program}` has an unbalanced brace in `{field}`: `{text}`; double it to mean a brace"
     )]
     Brace {
-        /// The program.
         program: String,
-        /// The field.
         field: &'static str,
         /// The argument.
         text: String,
@@ -40,7 +36,6 @@ pub enum CustomError {
     /// The arguments lack a placeholder that the setting needs.
     #[error("the agent program `{program}` says `{way}`, but no argument has `{needed}`: add it")]
     Missing {
-        /// The program.
         program: String,
         /// The setting.
         way: &'static str,
@@ -52,9 +47,7 @@ pub enum CustomError {
         "the agent program `{program}` has `{placeholder}` in `args`, but does not say `{way}`: say so, or remove it"
     )]
     Superfluous {
-        /// The program.
         program: String,
-        /// The placeholder.
         placeholder: &'static str,
         /// The setting that would provide it.
         way: &'static str,
@@ -63,12 +56,7 @@ pub enum CustomError {
     #[error(
         "the agent program `{program}` has an empty name in the path `{path}`: write it like `result.text`"
     )]
-    Path {
-        /// The program.
-        program: String,
-        /// The path.
-        path: String,
-    },
+    Path { program: String, path: String },
     /// Every event would match.
     #[error(
         "the agent program `{0}` has an empty `match`: say which event holds the answer, like `type: result`"
@@ -97,6 +85,7 @@ const IN_ARGS: &[&str] = &[
     "session",
     "options",
     "all_tools_args",
+    "permission_args",
     "system_prompt_args",
     "dir_args",
     "model_args",
@@ -118,6 +107,9 @@ impl CustomProgram {
         self.check_field("system_prompt_args", &self.system_prompt_args, &["system_prompt"])?;
         self.check_field("system_prompt_file_args", &self.system_prompt_file_args, &["system_prompt_file"])?;
         self.check_field("all_tools_args", &self.all_tools_args, &[])?;
+        for limits in self.permissions.all() {
+            self.check_field("permissions", &limits.args, &[])?;
+        }
         self.check_field("dir_args", &self.dir_args, &["cwd"])?;
         self.check_field("session_args", &self.session_args, &["session"])?;
         self.check_ways()?;

@@ -12,6 +12,8 @@ fn request(prompt: &str) -> Request {
         scratch: "/scratch".into(),
         user: User::Ordinary,
         tools: Tools::All,
+        permissions: recipe::syntax::PermissionLevel::Full,
+        more_args: Vec::new(),
     }
 }
 
@@ -22,6 +24,8 @@ fn full(prompt: &str) -> Request {
         session: Some("s1".to_owned()),
         user: User::Root,
         tools: Tools::All,
+        permissions: recipe::syntax::PermissionLevel::Full,
+        more_args: Vec::new(),
         ..request(prompt)
     }
 }

@@ -17,6 +17,8 @@ fn request() -> Request {
         scratch: "/scratch".into(),
         user: User::Ordinary,
         tools: Tools::All,
+        permissions: recipe::syntax::PermissionLevel::Full,
+        more_args: Vec::new(),
     }
 }
 
@@ -217,10 +219,11 @@ fn configured_words() {
 #[test]
 fn words_of_an_unknown_program() {
     for (output, stderr, expected) in [
-        ("", "log: the service answered with a rate limit", "!the agent is rate limited"),
+        ("", "log: the service answered with a rate limit", "!the agent ends with exit code 3"),
+        ("", "Error: 429 Too Many Requests", "!the agent is rate limited"),
         ("", "log: connection refused in the test", "!the agent ends with exit code 3"),
         ("", "connection refused", "!the agent cannot reach its model service"),
-        ("I looked at 500 files\nError: 429 Too Many Requests", "", "!the agent is rate limited"),
+        ("I looked at 500 files\nError: 429 Too Many Requests", "", "!the agent ends with exit code 3"),
         ("I tested the rate limit; 429 is an error", "", "!the agent ends with exit code 3"),
         ("429 Too Many Requests\nis what the test wants", "", "!the agent ends with exit code 3"),
     ] {

@@ -77,7 +77,8 @@ fn it_is_known_whether_a_result_or_words_tell_the_trouble() {
     for (output, stderr, trouble, known_by) in [
         (String::new(), "HTTP 429 Too Many Requests", Some(RateLimit), By::Words),
         (String::new(), "Invalid API key", Some(Credentials), By::Words),
-        ("connect ECONNREFUSED\n".to_owned(), "", Some(Network), By::Words),
+        (String::new(), "connect ECONNREFUSED", Some(Network), By::Words),
+        ("connect ECONNREFUSED\n".to_owned(), "", None, By::Result),
         (String::new(), "boom", None, By::Result),
         (result(429, "slow down"), "", Some(RateLimit), By::Result),
         (result(401, "who?"), "HTTP 429", Some(Credentials), By::Result),

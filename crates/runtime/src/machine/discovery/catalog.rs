@@ -13,6 +13,7 @@ use std::{
 use recipe::{diagnostic::Severity, source::Sources, yaml};
 
 use super::search;
+use crate::os::clock;
 
 /// A recipe that can be run by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct FoundRecipe {
     pub shadowed_by: Option<String>,
     /// Why it cannot be read.
     pub problem: Option<String>,
+    /// Whether it is part of the program.
+    pub is_built_in: bool,
 }
 
 impl FoundRecipe {
@@ -43,6 +46,7 @@ impl FoundRecipe {
             path,
             shadowed_by: None,
             problem: header.problem.clone(),
+            is_built_in: false,
         }
     }
 }
@@ -167,7 +171,7 @@ impl Catalogs {
             return value;
         }
         let made = make();
-        let entry = (Instant::now(), made.clone());
+        let entry = (clock::instant(), made.clone());
         kept.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_path_buf(), entry);
         made
     }

@@ -16,13 +16,16 @@ const BUNDLE: &str = "amplifier-bundle/recipes";
 /// The directories of recipes in a project, relative to the working directory.
 const PROJECT_DIRS: &[&str] = &[BUNDLE, "src/amplihack/amplifier-bundle/recipes", ".claude/recipes"];
 
-/// All search directories: those of the command line, of the environment, of the user, of the project, of
-/// installations.
+/// The directory of recipes in the current directory.
+const HERE: &str = "recipes";
+
+/// All search directories: those of the command line, `recipes` here, those of the environment, of the user, of the
+/// project, of installations.
 pub(super) fn directories(setup: &Setup) -> Vec<PathBuf> {
     let home = setup.home.as_deref();
     let named = setup.more_dirs.as_deref().unwrap_or_default().split(':').filter(|dir| !dir.is_empty());
-    let mut dirs: Vec<PathBuf> =
-        setup.recipe_dirs.iter().map(|dir| setup.cwd.join(home_of(dir, home))).collect();
+    let mut dirs: Vec<PathBuf> = of_command_line(setup);
+    dirs.push(setup.cwd.join(HERE));
     dirs.extend(named.map(|dir| setup.cwd.join(expand_home(dir, home))));
     dirs.extend(home.map(|home| home.join(".amplihack/.claude/recipes")));
     for base in [&setup.working_dir, &setup.cwd] {
@@ -34,6 +37,12 @@ pub(super) fn directories(setup: &Setup) -> Vec<PathBuf> {
     let mut seen = std::collections::HashSet::new();
     dirs.retain(|dir| seen.insert(dir.canonicalize().unwrap_or_else(|_| dir.clone())));
     dirs
+}
+
+/// The directories that the command line names.
+pub(super) fn of_command_line(setup: &Setup) -> Vec<PathBuf> {
+    let home = setup.home.as_deref();
+    setup.recipe_dirs.iter().map(|dir| setup.cwd.join(home_of(dir, home))).collect()
 }
 
 /// The recipe directories of the repositories around these directories, nearest first. A directory outside a repository

@@ -60,14 +60,19 @@ impl Tree {
 
 #[test]
 fn a_file_that_exists_is_meant_before_a_name() {
-    let tree =
-        Tree::new(&[("cwd/build.yaml", ""), ("cwd/sub/x.yaml", ""), ("cwd/.claude/recipes/build.yaml", "")]);
+    let tree = Tree::new(&[
+        ("cwd/build.yaml", ""),
+        ("cwd/only.yaml", ""),
+        ("cwd/sub/x.yaml", ""),
+        ("cwd/.claude/recipes/build.yaml", ""),
+    ]);
     for (asked, expected) in [
         ("build.yaml", "build.yaml"),
         ("./build.yaml", "build.yaml"),
         ("sub/../build.yaml", "build.yaml"),
         ("sub/x.yaml", "sub/x.yaml"),
         ("build", ".claude/recipes/build.yaml"),
+        ("only", "only.yaml"),
         ("sub", "not found"),
         ("", "not found"),
         ("x", "not found"),
@@ -81,6 +86,7 @@ fn directories_are_searched_in_order() {
     let dirs = [
         "cwd/one",
         "cwd/two",
+        "cwd/recipes",
         "cwd/three",
         "home/.amplihack/.claude/recipes",
         "cwd/amplifier-bundle/recipes",

@@ -9,7 +9,6 @@ use rustix::process::Signal;
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It exited with this code.
     Code(i32),
     /// This signal ended it.
     Signal(i32),

@@ -18,13 +18,10 @@ use crate::os::environment::Environment;
 pub struct Launch {
     /// The program: a path (a relative one starts at `cwd`), or a bare name searched in the child's `PATH`.
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<OsString>,
     /// Its complete environment, apart from the marker.
     pub env: Arc<Environment>,
-    /// Its working directory.
     pub cwd: PathBuf,
-    /// Its standard input.
     pub stdin: Stdin,
     /// The file of its standard output, see [`open_output`].
     pub stdout: File,
@@ -63,21 +60,16 @@ pub enum StartError {
     /// The working directory is missing.
     #[error("no such directory: cannot start `{}` in `{}`", program.display(), cwd.display())]
     NoDirectory {
-        /// The program.
         program: PathBuf,
         /// The missing directory.
         cwd: PathBuf,
     },
     /// Arguments and environment exceed the limit of the system.
     #[error("cannot start `{}`: its arguments and environment are too large; pass data in files", program.display())]
-    TooLong {
-        /// The program.
-        program: PathBuf,
-    },
+    TooLong { program: PathBuf },
     /// The input file of the child cannot be opened.
     #[error("cannot open `{}` as the input of `{}`: {source}", file.display(), program.display())]
     NoInput {
-        /// The program.
         program: PathBuf,
         /// The input file.
         file: PathBuf,
@@ -86,22 +78,14 @@ pub enum StartError {
     },
     /// `/dev/null` is missing.
     #[error("cannot start `{}`: `/dev/null` is not there; a container or chroot needs it", program.display())]
-    NoNull {
-        /// The program.
-        program: PathBuf,
-    },
+    NoNull { program: PathBuf },
     /// The limit on processes is reached.
     #[error("cannot start `{}`: the limit on processes is reached; `ulimit -u` shows it", program.display())]
-    NoRoom {
-        /// The program.
-        program: PathBuf,
-    },
+    NoRoom { program: PathBuf },
     /// The system refuses for another reason.
     #[error("cannot start `{}` in `{}`: {source}", program.display(), cwd.display())]
     Other {
-        /// The program.
         program: PathBuf,
-        /// The working directory.
         cwd: PathBuf,
         /// The error of the system.
         source: io::Error,

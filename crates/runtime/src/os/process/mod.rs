@@ -16,6 +16,7 @@
 mod exit;
 mod groups;
 mod launch;
+mod requests;
 pub(crate) mod running;
 mod terminal;
 
@@ -36,6 +37,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub use exit::{Exit, signal_name};
 pub use launch::{Launch, StartError, Stdin, open_output};
+pub(crate) use requests::survive_requests;
 pub use running::EndedProcess;
 #[cfg(not(test))]
 pub use running::{Prepared, Running, prepare, start};
@@ -53,7 +55,6 @@ pub const STEP_VARIABLE: &str = "RECIPE_RUNNER_STEP";
 /// The marker in the environment of a child and its descendants, by which they are found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Marker {
-    /// The run id.
     pub run: String,
     /// The step path and the attempt: `build/test#1`.
     pub step: String,
@@ -62,7 +63,6 @@ pub struct Marker {
 /// A process, and not a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessId {
-    /// The process number.
     pub pid: i32,
     /// When it started, in clock ticks since boot (0 where the system does not tell).
     pub start_time: u64,
@@ -90,7 +90,6 @@ pub(crate) fn is_running(pid: u32) -> bool {
 /// A process that is alive although it is not waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
-    /// The process.
     pub id: ProcessId,
     /// Its command line, shortened; its name in brackets if the command line is empty.
     pub command: String,
@@ -138,7 +137,6 @@ impl FileId {
 /// The processes that a step left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// Nothing.
     Nothing,
     /// Only processes that made their own sessions, as daemons do, or that end when they have read their input.
     Daemons,
@@ -174,7 +172,6 @@ impl Filter {
 pub struct Swept {
     /// EndedProcess when asked, or by themselves in the meantime.
     pub ended: Vec<Survivor>,
-    /// Were killed.
     pub killed: Vec<Survivor>,
     /// Still alive: they belong to another user, or hang inside the kernel.
     pub left: Vec<Survivor>,

@@ -30,10 +30,7 @@ impl Repairer<'_> {
                     )
                 })
                 .collect();
-            format!(
-                "\nYour last proposal was refused, because it makes the recipe weaker:\n{}\n",
-                list.join("\n")
-            )
+            format!("\nYour last proposal was refused:\n{}\n", list.join("\n"))
         });
         format!(
             "A workflow recipe failed, and its definition seems to be the reason. Correct the recipe.\n\n\

@@ -109,7 +109,7 @@ fn quiet_for(cwd: &Path) -> Option<Duration> {
         return None;
     }
     // by the current clock, and by the clock as this process found it: it may have been set since
-    let clocks = [SystemTime::now(), SystemTime::from(clock::now())];
+    let clocks = [clock::wall(), SystemTime::from(clock::now())];
     let mut quiet: Option<Duration> = None;
     let mut look = |meta: fs::Metadata| {
         // a time in the future does not say when the file was changed

@@ -16,10 +16,11 @@ use engine::{
         cause::{NulPlace, Refusal},
         event::Usage,
         message::{budget_used_up, step_failed, tried},
+        outcome::{AgentTrouble, KnownBy},
     },
 };
 use recipe::{
-    plan::{JsonMode, Step},
+    plan::{JsonMode, Permissions, Step},
     value::Value,
 };
 use tokio::sync::{Notify, mpsc, watch};
@@ -31,9 +32,10 @@ use crate::{
     steps::{
         agent::{
             call::{CallControl, ask},
+            conversation::{Said, SessionPrompt, asked_nothing},
             file_changes,
             ledger::{Account, Ledger},
-            staging::stage,
+            staging::{changes_before, stage},
         },
         shell::attempt::{AttemptResult, Progress, StopSignal, read_json, reference},
     },
@@ -57,10 +59,18 @@ pub struct AgentTask {
     pub purpose: Option<&'static str>,
     /// Name of the program.
     pub program: String,
+    /// Other programs, for the case that its service does not work.
+    pub others: Vec<String>,
+    /// What the agent may do.
+    pub permissions: Permissions,
+    /// More arguments for the program.
+    pub args: Vec<String>,
     /// How the program is called.
     pub settings: AgentSettings,
-    /// The prompt, without the footer.
+    /// The prompt of a new conversation, without the footer.
     pub prompt: String,
+    /// The conversation that is continued, if that is possible.
+    pub continued: Option<SessionPrompt>,
     /// The role of the agent.
     pub system_prompt: Option<String>,
     /// The model.
@@ -93,33 +103,45 @@ pub struct AgentTask {
 
 /// Calls an agent, and calls it again for JSON if needed.
 pub async fn run_agent(
-    task: AgentTask,
+    mut task: AgentTask,
     wake: Arc<Notify>,
     go: watch::Receiver<StopSignal>,
     progress: mpsc::UnboundedSender<Progress>,
 ) -> Result<AttemptResult, FolderError> {
     let mut watch = CallControl { wake, go, progress };
-    let mut usage = Usage::default();
+    let mut calls = CallsSoFar::default();
     let began = file_changes::moment(&task.run.join(&task.dir));
-    let first = ask(&task, &task.prompt, 0, task.account, &mut watch).await?;
-    usage.add(&first.usage);
-    let denied = denial(&first);
+    let before = match task.auto_stage {
+        true => changes_before(&task.cwd, &task.env).await,
+        false => Ok(None),
+    };
+    // work with rules is staged when it is proven
+    let is_proven_later = !task.step.ensure.is_empty();
+    if let (true, Ok(Some(before))) = (is_proven_later, &before) {
+        before.keep(&task.run, &task.path)?;
+    }
+    let (first, mut notes) = ask_in_turn(&mut task, &mut calls, &mut watch).await?;
+    notes.extend(denial(&first));
+    notes.extend(task.unlimited());
     let mut finished = match first.result {
         Err(error) => {
-            let mut finished = failed(first.outcome, &error, first.partial);
+            let mut finished = failed(first.outcome, &error, first.partial, first.code);
             (finished.ended.trouble, finished.ended.trouble_by) = (first.trouble, first.trouble_by);
-            finished.ended.note_code(first.code);
             finished
         }
-        Ok(answer) => read_answer(&task, answer, first.code, &mut usage, &mut watch).await?,
+        Ok(answer) => read_answer(&task, (answer, first.code), &mut calls, &mut watch).await?,
     };
-    finished.notes.extend(denied);
+    finished.notes.extend(notes);
     finished.ended.files_changed = changed_files(&task, &finished, began);
     let staged = finished.degraded || finished.ended.outcome == Outcome::Ok;
-    if task.auto_stage && staged {
-        finished.notes.extend(stage(&task.cwd, &task.env, &mut watch).await);
+    match before {
+        Ok(Some(before)) if staged && !is_proven_later => {
+            finished.notes.extend(stage((&task.cwd, &task.env), &before, &task.path, &mut watch.go).await);
+        }
+        Err(why) if staged => finished.notes.push(why),
+        _ => {}
     }
-    finished.ended.usage = Some(usage);
+    finished.ended.usage = Some(calls.usage);
     finished.ended.stdout = reference(&task.run, &task.dir.join("stdout"))?;
     finished.ended.stderr = reference(&task.run, &task.dir.join("stderr"))?;
     Ok(finished)
@@ -133,12 +155,13 @@ fn changed_files(task: &AgentTask, finished: &AttemptResult, began: Option<Syste
 }
 
 /// The end of an attempt without an answer. A tolerated failure keeps the partial output.
-fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>) -> AttemptResult {
+fn failed(outcome: Outcome, error: &str, partial: Option<AgentText>, code: Option<i32>) -> AttemptResult {
     let mut finished = AttemptResult::refused(outcome, step_failed("agent", error));
     if let Some(said) = partial.filter(|said| !said.contains('\0')) {
         finished.ended.cut_bytes = said.cut;
         finished.value = Some(Value::from(said.text));
     }
+    finished.ended.note_code(code);
     finished
 }
 
@@ -156,28 +179,79 @@ pub async fn run_once(
     progress: mpsc::UnboundedSender<Progress>,
 ) -> Result<(Call, Usage), FolderError> {
     let mut watch = CallControl { wake, go, progress };
-    let mut usage = Usage::default();
-    let call = ask_patiently(&task, &task.prompt, &mut 0, task.account, &mut usage, &mut watch).await?;
-    Ok((call, usage))
+    let mut calls = CallsSoFar::default();
+    let call = ask_patiently(&task, Said::anew(&task.prompt), task.account, &mut calls, &mut watch).await?;
+    Ok((call, calls.usage))
 }
 
-/// Calls the agent; waits and calls again if the service is rate limited. `asked` counts the calls of the attempt: each
-/// has its own files.
+/// The first call of an attempt: in the conversation that is continued if that still exists, and by the next program if
+/// the service of one does not work. Returns the last call, and notes about the others.
+async fn ask_in_turn(
+    task: &mut AgentTask,
+    calls: &mut CallsSoFar,
+    watch: &mut CallControl,
+) -> Result<(Call, Vec<String>), FolderError> {
+    let mut notes = Vec::new();
+    let mut account = task.account;
+    loop {
+        let continued = task.continued.clone().filter(|_| task.has_sessions());
+        let mut call = match &continued {
+            Some(SessionPrompt { session, prompt }) => {
+                calls.ask(task, Said { prompt, session: Some(session) }, account, watch).await?
+            }
+            None => calls.ask(task, Said::anew(&task.prompt), account, watch).await?,
+        };
+        if continued.is_some() && asked_nothing(&call) {
+            notes.push(format!(
+                "`{}` cannot continue its session, so it was asked in a new one",
+                task.program
+            ));
+            account = task.ledger.open(&task.path);
+            call = calls.ask(task, Said::anew(&task.prompt), account, watch).await?;
+        }
+        let Some(note) = task.move_on(&call) else { return Ok((call, notes)) };
+        watch.tell(&task.path, note.clone());
+        notes.push(note);
+        account = task.ledger.open(&task.path);
+    }
+}
+
+/// The calls of an attempt so far.
+#[derive(Default)]
+struct CallsSoFar {
+    /// How many there were: each has its own files.
+    count: u64,
+    usage: Usage,
+}
+
+impl CallsSoFar {
+    async fn ask(
+        &mut self,
+        task: &AgentTask,
+        said: Said<'_>,
+        account: Account,
+        watch: &mut CallControl,
+    ) -> Result<Call, FolderError> {
+        let call = ask(task, said, self.count, account, watch).await?;
+        self.count += 1;
+        self.usage.add(&call.usage);
+        Ok(call)
+    }
+}
+
+/// Calls the agent; waits and calls again if the service is rate limited.
 async fn ask_patiently(
     task: &AgentTask,
-    prompt: &str,
-    asked: &mut u64,
+    said: Said<'_>,
     account: Account,
-    usage: &mut Usage,
+    calls: &mut CallsSoFar,
     watch: &mut CallControl,
 ) -> Result<Call, FolderError> {
     let rate = &task.settings.rate;
     let mut account = account;
     let mut tries = 0;
     loop {
-        let call = ask(task, prompt, *asked, account, watch).await?;
-        *asked += 1;
-        usage.add(&call.usage);
+        let call = calls.ask(task, said, account, watch).await?;
         let is_last = tries >= rate.max_retries || budget::used_up(&task.limits, &*task.ledger).is_some();
         tries += 1;
         let Outcome::RateLimited { message, .. } = &call.outcome else { return Ok(call) };
@@ -199,14 +273,12 @@ async fn ask_patiently(
 /// Judges an answer, and asks again while it has no usable JSON and retries are left.
 async fn read_answer(
     task: &AgentTask,
-    mut answer: AgentText,
-    mut code: Option<i32>,
-    usage: &mut Usage,
+    (mut answer, mut code): (AgentText, Option<i32>),
+    calls: &mut CallsSoFar,
     watch: &mut CallControl,
 ) -> Result<AttemptResult, FolderError> {
     let mut finished = AttemptResult::ok();
     let mut unasked = None;
-    let mut asked = 1;
     for _ in 0..task.json_retries {
         let problem = match task.step.json {
             JsonMode::Text => break,
@@ -220,7 +292,7 @@ async fn read_answer(
         watch.tell(&task.path, format!("asked again for JSON: {problem}"));
         let account = task.ledger.open(&task.path);
         let prompt = reminder(&task.prompt, &problem);
-        let call = ask_patiently(task, &prompt, &mut asked, account, usage, watch).await?;
+        let call = ask_once_more(task, &prompt, account, calls, watch).await?;
         finished.notes.extend(denial(&call));
         match call {
             // an empty answer does not replace the first one
@@ -234,15 +306,11 @@ async fn read_answer(
                 partial,
                 code,
                 ..
-            } => {
-                let mut finished = failed(outcome, &error, partial);
-                finished.ended.note_code(code);
-                return Ok(finished);
-            }
+            } => return Ok(failed(outcome, &error, partial, code)),
             // the first answer is kept, even without JSON, if the second call fails
             Call { result: Err(error), trouble, trouble_by, .. } => {
                 finished.notes.push(format!("asking again for JSON failed: {error}"));
-                unasked = Some((error, trouble, trouble_by));
+                unasked = Some(Unasked { error, trouble, trouble_by });
                 break;
             }
         }
@@ -257,15 +325,48 @@ async fn read_answer(
     finished.notes.extend(answer.cut.map(values::cut_note));
     read_json(&task.step, answer.text, "agent", &mut finished);
     finished.ended.note_code(code);
-    if let (Some((why, trouble, trouble_by)), Some(error)) = (unasked, &mut finished.ended.error) {
-        let more = format!("; asking again for JSON failed: {why}");
+    if let Some(unasked) = unasked {
+        unasked.explain(&mut finished);
+    }
+    Ok(finished)
+}
+
+/// Asks again in the session of the last answer, so that its work is not paid for twice; in a new one if that is gone.
+async fn ask_once_more(
+    task: &AgentTask,
+    prompt: &str,
+    account: Account,
+    calls: &mut CallsSoFar,
+    watch: &mut CallControl,
+) -> Result<Call, FolderError> {
+    let session = calls.usage.session.clone().filter(|_| task.has_sessions());
+    let said = Said { prompt, session: session.as_deref() };
+    let call = ask_patiently(task, said, account, calls, watch).await?;
+    if session.is_none() || !task.lost_its_session(&call) {
+        return Ok(call);
+    }
+    let account = task.ledger.open(&task.path);
+    ask_patiently(task, Said::anew(prompt), account, calls, watch).await
+}
+
+/// Why an agent could not be asked again for JSON.
+struct Unasked {
+    error: String,
+    trouble: Option<AgentTrouble>,
+    trouble_by: KnownBy,
+}
+
+impl Unasked {
+    /// Adds this to the failure of the first answer, if that has no usable JSON.
+    fn explain(self, finished: &mut AttemptResult) {
+        let Some(error) = &mut finished.ended.error else { return };
+        let more = format!("; asking again for JSON failed: {}", self.error);
         error.push_str(&more);
         if let Outcome::NotJson { problem } = &mut finished.ended.outcome {
             problem.push_str(&more);
         }
-        (finished.ended.trouble, finished.ended.trouble_by) = (trouble, trouble_by);
+        (finished.ended.trouble, finished.ended.trouble_by) = (self.trouble, self.trouble_by);
     }
-    Ok(finished)
 }
 
 fn reminder(prompt: &str, problem: &str) -> String {

@@ -15,35 +15,33 @@ use engine::{
     Outcome,
     run::{
         budget,
-        cause::{StartFailure, StartFailureKind},
         event::Usage,
         outcome::{AgentTrouble, KnownBy},
     },
 };
-use recipe::syntax::ExitMeaning;
+use recipe::syntax::{ExitMeaning, PermissionLevel};
 use tokio::{
     sync::{Notify, mpsc, watch},
     time::Instant,
 };
 
 use crate::{
-    agents::{self, AgentText, Invocation, Program, Reader, Request, unknown_program},
-    os::process::{self, Exit, Launch, Marker, Running, Stdin},
+    agents::{self, AgentText, Reader},
+    os::process::{self, Exit, Launch, Running},
     steps::{
         agent::{
             activity::Activity,
             attempt::AgentTask,
+            conversation::Said,
             end::{End, by_exit_code, cut_short, failure_outcome, failure_text},
             ledger::{self, Account},
             news::{News, describe},
+            prepare::{PreparedCall, prepare},
         },
-        shell::attempt::{Command, Progress, StopSignal, drained, stopped},
+        shell::attempt::{Progress, StopSignal, drained, stopped},
         spawn::{SpawnContext, spawn_report},
     },
-    store::{
-        folder::{FolderError, make_dir, write_private},
-        values,
-    },
+    store::{folder::FolderError, values},
 };
 
 /// The result of one call of a program.
@@ -111,50 +109,23 @@ impl CallControl {
 /// Calls the program once; `asked` is the number of earlier calls in the same attempt.
 pub(crate) async fn ask(
     task: &AgentTask,
-    prompt: &str,
+    said: Said<'_>,
     asked: u64,
     account: Account,
     watch: &mut CallControl,
 ) -> Result<Call, FolderError> {
-    let began = Instant::now();
     // stopped while a hook ran, or before this task first ran: start nothing
     let told = watch.go.borrow().clone();
     if told != StopSignal::None {
         return Ok(not_begun(task, account, Outcome::Cancelled, told.not_begun()));
     }
-    let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
-    make_dir(&scratch)?;
-    let request = Request {
-        prompt: agents::add_footer(prompt),
-        system_prompt: task.system_prompt.clone(),
-        model: task.model.clone(),
-        cwd: task.cwd.clone(),
-        session: None,
-        scratch: scratch.clone(),
-        user: task.user,
-        tools: task.settings.tools,
+    let prepared = match prepare(task, said, asked)? {
+        Ok(prepared) => prepared,
+        Err((outcome, error)) => return Ok(not_begun(task, account, outcome, error)),
     };
-    let program = Program::named(&task.program, &task.settings.custom);
-    let (binary, invocation, reader) = match (&task.settings.launcher, &program) {
-        (Some(launcher), _) => (
-            launcher.clone(),
-            agents::launcher::invocation(&task.program, &request),
-            agents::launcher::reader(program.as_ref()),
-        ),
-        (None, Some(program)) => {
-            let named = if task.program.contains('/') { task.program.as_str() } else { program.binary() };
-            (named.to_owned(), program.invocation(&request), program.reader())
-        }
-        (None, None) => {
-            let message = unknown_program(&task.program);
-            let failure = StartFailure { kind: StartFailureKind::Other, message: message.clone() };
-            return Ok(not_begun(task, account, Outcome::NotStarted(failure), message));
-        }
-    };
-    let command = prepare(task, binary, &invocation, &scratch)?;
-    let session = Session::start(task, command, reader, account, began, watch)?;
-    let call = match session {
-        Ok(session) => session.listen(invocation.answer_file, watch).await,
+    let answer_file = prepared.answer_file.clone();
+    let call = match Session::start(task, prepared, account, watch)? {
+        Ok(session) => session.listen(answer_file, watch).await,
         Err(call) => call,
     };
     task.ledger.close(account, &call.usage);
@@ -166,39 +137,6 @@ fn not_begun(task: &AgentTask, account: Account, outcome: Outcome, error: String
     let usage = used(&agents::Usage::default(), task, Instant::now(), 0);
     task.ledger.close(account, &usage);
     Call::without_answer(outcome, error, usage)
-}
-
-fn prepare(
-    task: &AgentTask,
-    binary: String,
-    invocation: &Invocation,
-    scratch: &Path,
-) -> Result<Command, FolderError> {
-    for (path, text) in &invocation.files {
-        write_private(path, text.as_bytes())?;
-    }
-    let mut env = task.env.clone();
-    for (name, value) in &invocation.env {
-        env.set_missing(name, value.as_ref());
-    }
-    let stdin = match &invocation.stdin {
-        Some(text) => {
-            let file = scratch.join("prompt");
-            write_private(&file, text.as_bytes())?;
-            Stdin::File(file)
-        }
-        None => Stdin::Null,
-    };
-    Ok(Command {
-        program: binary.into(),
-        args: invocation.args.clone(),
-        env: Arc::new(env),
-        cwd: task.cwd.clone(),
-        stdin,
-        stdout: task.dir.join("stdout"),
-        stderr: task.dir.join("stderr"),
-        marker: Marker { run: task.run_id.clone(), step: format!("{}#{}", task.path, task.attempt) },
-    })
 }
 
 /// A running program.
@@ -222,19 +160,20 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn start(
         task: &'a AgentTask,
-        command: Command,
-        reader: Reader,
+        prepared: PreparedCall,
         account: Account,
-        began: Instant,
         watch: &CallControl,
     ) -> Result<Result<Session<'a>, Call>, FolderError> {
+        let began = Instant::now();
+        let PreparedCall { command, reader, prompt, .. } = prepared;
         let (stdout, stderr) = (task.run.join(&command.stdout), task.run.join(&command.stderr));
         let open = |path: &Path| process::open_output(path).map_err(FolderError::at("create", path));
         let (out, err) = (open(&stdout)?, open(&stderr)?);
         let said_before = err.metadata().map_or(0, |meta| meta.len());
         let printed = File::open(&stdout).and_then(|mut file| file.seek(SeekFrom::End(0)).map(|_| file));
         let printed = Arc::new(printed.map_err(FolderError::at("read", &stdout))?);
-        let starter = SpawnContext { path: task.path.clone(), attempt: task.attempt, purpose: task.purpose };
+        let (path, attempt, purpose) = (task.path.clone(), task.attempt, task.purpose);
+        let starter = SpawnContext { path, attempt, purpose, prompt };
         let report = spawn_report(&command, starter, watch.progress.clone());
         let launch = Launch {
             program: command.program,
@@ -407,6 +346,9 @@ fn used(usage: &agents::Usage, task: &AgentTask, began: Instant, runs: u64) -> U
         program: Some(task.program.clone()),
         model: usage.model.clone(),
         session: usage.session.clone(),
+        permissions: Some(task.level())
+            .filter(|level| *level != PermissionLevel::Full)
+            .map(|level| level.as_str().to_owned()),
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,
         cache_read_tokens: usage.cache_read_tokens,

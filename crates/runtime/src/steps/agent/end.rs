@@ -90,7 +90,7 @@ fn last_words(stdout: &Path, said: &str) -> String {
     match said.is_empty() {
         false => format!("\nlast on stderr:\n{said}"),
         true => match values::tail(stdout, 3, 2048) {
-            printed if printed.is_empty() => "; it printed nothing".to_owned(),
+            printed if printed.is_empty() => ", no output".to_owned(),
             printed => format!("\nlast on stdout:\n{printed}"),
         },
     }

@@ -3,8 +3,10 @@
 pub mod activity;
 pub mod attempt;
 pub(crate) mod call;
+pub mod conversation;
 pub(crate) mod end;
 pub(crate) mod file_changes;
 pub mod ledger;
 pub(crate) mod news;
+pub(crate) mod prepare;
 pub(crate) mod staging;

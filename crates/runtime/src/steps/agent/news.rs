@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use crate::agents::AgentEvent;
+use crate::agents::{AgentEvent, in_one_line};
 
 /// Limits the rate of progress messages: some at once, then a few each second.
 #[derive(Debug)]
@@ -37,10 +37,12 @@ impl News {
 /// An event of an agent as one line, if it is worth showing.
 pub(crate) fn describe(event: AgentEvent) -> Option<String> {
     match event {
-        AgentEvent::Tool { name, detail } => Some(format!("{name} {detail}").trim().to_owned()),
-        AgentEvent::Text { text } => Some(text),
+        AgentEvent::Tool { name, detail, .. } => Some(format!("{name} {detail}").trim().to_owned()),
+        AgentEvent::Text { text } | AgentEvent::Piece { text } => {
+            Some(in_one_line(&text)).filter(|text| !text.is_empty())
+        }
         AgentEvent::Model { name } => Some(format!("model {name}")),
         AgentEvent::Retrying { message } => Some(format!("its model call is tried again: {message}")),
-        AgentEvent::Session { .. } => None,
+        AgentEvent::Session { .. } | AgentEvent::ToolEnded { .. } => None,
     }
 }

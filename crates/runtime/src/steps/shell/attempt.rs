@@ -18,6 +18,7 @@ use recipe::plan::{Step, StepKind};
 use tokio::sync::watch;
 
 pub use engine::run::{attempt::AttemptResult, text::shorten};
+use judge::EndedAttempt;
 pub use judge::{Quoted, json_value, read_json, signal_words};
 
 use crate::{
@@ -230,7 +231,15 @@ pub async fn run_shell(
     };
     let told = go.borrow().clone();
     let printed = outputs.printed()?;
-    let mut finished = judge::judge(&run.join(&dir), &step, end, &told, &printed, quoted, &lookup)?;
+    let attempt = EndedAttempt {
+        dir: &run.join(&dir),
+        step: &step,
+        told: &told,
+        printed: &printed,
+        quoted,
+        lookup: &lookup,
+    };
+    let mut finished = judge::judge(&attempt, end)?;
     finished.ended.left_running = left != Left::Nothing;
     // a step that writes `setsid` starts its daemons on purpose
     let is_meant = matches!(&step.kind, StepKind::Shell { command } if command.text().contains("setsid"));

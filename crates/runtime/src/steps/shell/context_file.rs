@@ -45,7 +45,7 @@ impl ContextFile {
         files::point("context.write")?;
         // an earlier process of the run may have left one
         let file = new_file(&path).or_else(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => fs::remove_file(&path).and_then(|()| new_file(&path)),
+            io::ErrorKind::AlreadyExists => files::remove_file(&path).and_then(|()| new_file(&path)),
             _ => Err(error),
         })?;
         let mut context = ContextFile { path, file, lines: HashMap::new(), end: 0, seen: 0, written: None };
@@ -56,7 +56,7 @@ impl ContextFile {
     fn rewrite(&mut self, frame: &Frame) -> io::Result<()> {
         files::point("context.write")?;
         // a new file: a reader that still has the old one open keeps the old bytes
-        let _ = fs::remove_file(&self.path);
+        files::discard_file(&self.path);
         self.file = new_file(&self.path)?;
         self.write(frame)
     }
@@ -116,7 +116,7 @@ impl ContextFile {
     /// Removes the file: no step gets it any more.
     pub fn discard(self) {
         // if this fails, the file only takes space
-        let _ = fs::remove_file(&self.path);
+        files::discard_file(&self.path);
     }
 
     /// Gives an attempt its file.

@@ -12,6 +12,7 @@ use recipe::{
     env_name,
     scope::{Path as NamePath, Scope},
     shell::{Piece, assemble},
+    syntax::Shell,
     template::Template,
     value::{Segment, Value},
 };
@@ -51,21 +52,28 @@ pub enum ScriptError {
     Folder(#[from] FolderError),
 }
 
-/// Makes the script of a command. `scope` resolves its names: the frame, or the frame with more; `lineage` is that
-/// frame and those around it. `own` are variables of the step that are too large for an environment.
-pub fn prepare(
-    command: &Template,
-    scope: &dyn Scope,
-    lineage: &[&Frame],
-    max_value: Option<u64>,
-    own: Vec<(String, Arc<str>)>,
-    private: &Path,
-    files: &LargeFiles,
-) -> Result<Script, ScriptError> {
-    let (pieces, paths) = command.pieces(scope);
-    let (body, wanted) = resolve(&pieces, &paths, scope)?;
-    let mut exports = exports(lineage, &body, wanted, max_value);
-    exports.large.extend(own);
+/// A command, and the values around it.
+pub struct ScriptSource<'a> {
+    /// The command.
+    pub command: &'a Template,
+    /// Resolves its names: the frame, or the frame with more.
+    pub scope: &'a dyn Scope,
+    /// The frame, and those around it.
+    pub lineage: &'a [&'a Frame],
+    /// The largest value in the environment, in bytes.
+    pub max_value: Option<u64>,
+    /// How bash runs it.
+    pub shell: Shell,
+    /// Variables of the step that are too large for an environment.
+    pub own: Vec<(String, Arc<str>)>,
+}
+
+/// Makes the script of a command. Its files go into the folder `private`, unless `files` has them already.
+pub fn prepare(source: ScriptSource<'_>, private: &Path, files: &LargeFiles) -> Result<Script, ScriptError> {
+    let (pieces, paths) = source.command.pieces(source.scope);
+    let (body, wanted) = resolve(&pieces, &paths, source.scope)?;
+    let mut exports = exports(source.lineage, &body, wanted, source.max_value);
+    exports.large.extend(source.own);
     let mut paths = Vec::with_capacity(exports.large.len());
     for (_, text) in &exports.large {
         paths.push(files.hold(text, private)?);
@@ -75,17 +83,28 @@ pub fn prepare(
         false => Cow::Owned(prologue(&exports.large, &paths) + &body),
     };
     let has_files = !exports.large.is_empty() || body.len() > INLINE_SCRIPT;
-    Ok(Script { args: bash_args(&body, private)?, env: exports.env, share: exports.share, has_files })
+    Ok(Script {
+        args: bash_args(&body, source.shell, private)?,
+        env: exports.env,
+        share: exports.share,
+        has_files,
+    })
 }
 
-fn bash_args(body: &str, private: &Path) -> Result<Vec<String>, ScriptError> {
+fn bash_args(body: &str, shell: Shell, private: &Path) -> Result<Vec<String>, ScriptError> {
+    let mut args: Vec<String> = match shell {
+        Shell::Bash => Vec::new(),
+        Shell::Strict => ["-euo", "pipefail"].map(str::to_owned).into(),
+    };
     if body.len() <= INLINE_SCRIPT {
-        return Ok(vec!["-c".to_owned(), body.to_owned()]);
+        args.extend(["-c".to_owned(), body.to_owned()]);
+        return Ok(args);
     }
     make_dir(private)?;
     let file = private.join("script.sh");
     write_private(&file, body.as_bytes())?;
-    Ok(vec![file.to_string_lossy().into_owned()])
+    args.push(file.to_string_lossy().into_owned());
+    Ok(args)
 }
 
 type Wanted = Vec<(String, Value)>;

@@ -17,11 +17,9 @@ use super::{Options, StoredRequest};
 pub struct Header {
     /// Version of this file.
     pub format: u32,
-    /// The run.
     pub run_id: String,
     /// The id that all attempts at one piece of work share.
     pub tracking_id: String,
-    /// Name of the recipe.
     pub recipe_name: String,
     /// The recipe's file.
     pub recipe_path: String,
@@ -30,7 +28,6 @@ pub struct Header {
     pub recipe_file: Option<PathBuf>,
     /// SHA-256 of the recipe's text.
     pub recipe_digest: String,
-    /// The working directory.
     pub working_dir: PathBuf,
     /// When it was created.
     pub created_at: Timestamp,

@@ -3,24 +3,25 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 pub use engine::run::recipe_step::Recovery;
+use recipe::syntax::PermissionLevel;
 use serde::{Deserialize, Serialize};
 
 /// Options of a run that a resume keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// `--include-tags`.
-    pub include_tags: Vec<String>,
-    /// `--exclude-tags`.
-    pub exclude_tags: Vec<String>,
+    /// Which tagged steps run.
+    #[serde(flatten)]
+    pub tags: TagFilter,
     /// `--max-parallel`.
     pub max_parallel: usize,
     /// `--max-agents`.
     pub max_agents: Option<usize>,
     /// `--step-timeout`.
     pub step_timeout: Option<f64>,
-    /// `--agent-binary`.
-    pub agent_binary: Option<String>,
+    /// `--agent-binary` and `--permissions`.
+    #[serde(flatten)]
+    pub agent: AgentChoice,
     /// Environment variables that chose the agent program, or led to recipes and agents: another shell may not have
     /// them.
     #[serde(alias = "agent_variables", skip_serializing_if = "BTreeMap::is_empty")]
@@ -53,7 +54,55 @@ pub struct Options {
     /// `--compat`: the run has a log in its folder that other programs follow.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub compat: bool,
+    /// What happens to questions.
+    #[serde(flatten)]
+    pub asking: super::AskOptions,
+    #[serde(flatten)]
+    pub switches: Switches,
+}
+
+/// Options that are on or off.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Switches {
     /// `--strict`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
+    /// `--no-cleanup`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_cleanup: bool,
+}
+
+/// The agents of steps that do not choose for themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentChoice {
+    /// `--agent-binary`: a program, or several with commas between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_binary: Option<String>,
+    /// `--permissions`.
+    #[serde(rename = "agent_permissions", skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<PermissionLevel>,
+}
+
+impl AgentChoice {
+    /// This choice, and that of an earlier request where nothing is chosen.
+    pub(crate) fn or(&self, earlier: &AgentChoice) -> AgentChoice {
+        AgentChoice {
+            agent_binary: self.agent_binary.clone().or_else(|| earlier.agent_binary.clone()),
+            permissions: self.permissions.or(earlier.permissions),
+        }
+    }
+}
+
+/// Which tagged steps run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TagFilter {
+    /// `--exclude-tags`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude_tags: Vec<String>,
+    /// `--include-tags`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub include_tags: Vec<String>,
 }

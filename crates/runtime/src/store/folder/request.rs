@@ -12,7 +12,7 @@ use recipe::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Recovery;
+use super::{AgentChoice, Recovery, TagFilter};
 use crate::store::secrets::Mask;
 
 /// The longest value that is stored itself, in bytes.
@@ -70,9 +70,12 @@ pub enum Questions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestOptions {
-    /// The agent program of steps that name none.
-    #[serde(skip_serializing_if = "is_default")]
-    pub agent_binary: Option<String>,
+    /// The agents of steps that do not choose for themselves.
+    #[serde(flatten)]
+    pub agent: AgentChoice,
+    /// What happens to questions.
+    #[serde(flatten)]
+    pub asking: AskOptions,
     /// The directory of an audit log, absolute.
     #[serde(skip_serializing_if = "is_default")]
     pub audit_dir: Option<PathBuf>,
@@ -91,12 +94,9 @@ pub struct RequestOptions {
     /// Whether nothing is executed.
     #[serde(skip_serializing_if = "is_default")]
     pub dry_run: bool,
-    /// Tags of steps that do not run.
-    #[serde(skip_serializing_if = "is_default")]
-    pub exclude_tags: Vec<String>,
-    /// Tags of steps that run.
-    #[serde(skip_serializing_if = "is_default")]
-    pub include_tags: Vec<String>,
+    /// Which tagged steps run.
+    #[serde(flatten)]
+    pub tags: TagFilter,
     /// How many agents work at the same time.
     #[serde(skip_serializing_if = "is_default")]
     pub max_agents: Option<usize>,
@@ -109,6 +109,9 @@ pub struct RequestOptions {
     /// Whether files that agents changed are not staged.
     #[serde(skip_serializing_if = "is_default")]
     pub no_auto_stage: bool,
+    /// Whether no cleanup step runs after a request to stop.
+    #[serde(skip_serializing_if = "is_default")]
+    pub no_cleanup: bool,
     /// Directories of recipes, absolute.
     #[serde(skip_serializing_if = "is_default")]
     pub recipe_dirs: Vec<PathBuf>,
@@ -127,6 +130,18 @@ pub struct RequestOptions {
     /// Whether warnings are errors.
     #[serde(skip_serializing_if = "is_default")]
     pub strict: bool,
+}
+
+/// What happens to questions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AskOptions {
+    /// Answers that are given beforehand, by the paths of the questions.
+    #[serde(skip_serializing_if = "is_default")]
+    pub answers: BTreeMap<String, engine::run::question::GivenAnswer>,
+    /// Whether the run stays and waits for answers; a matter of the process, not of the run.
+    #[serde(skip)]
+    pub wait: bool,
 }
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -161,7 +176,7 @@ pub enum StoredInput {
 /// Given values in the form for files; `mask` knows which ones are secret.
 pub fn store_inputs(values: &Map, mask: &Mask) -> BTreeMap<String, StoredInput> {
     let stored = |name: &String, value: &Value| {
-        let value = mask.value(name, value);
+        let value = normal(&mask.value(name, value));
         let text = value.render();
         match text.len() > LONGEST {
             true => StoredInput::Sha256(sha256(text.as_bytes())),
@@ -169,6 +184,31 @@ pub fn store_inputs(values: &Map, mask: &Mask) -> BTreeMap<String, StoredInput> 
         }
     };
     values.iter().map(|(name, value)| (name.clone(), stored(name, value))).collect()
+}
+
+/// The same for equal values: keys are sorted. A number that JSON cannot spell as it was given is kept as text.
+fn normal(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if value.to_json() != number.as_str() => Value::text(number.as_str()),
+        Value::List(items) => Value::list(items.iter().map(normal).collect()),
+        Value::Map(members) => {
+            let mut members: Map =
+                members.iter().map(|(name, value)| (name.clone(), normal(value))).collect();
+            members.sort_keys();
+            Value::map(members)
+        }
+        value => value.clone(),
+    }
+}
+
+impl RequestOptions {
+    /// The same for equal requests: the order of tags means nothing.
+    pub(crate) fn sort_tags(&mut self) {
+        for tags in [&mut self.tags.include_tags, &mut self.tags.exclude_tags] {
+            tags.sort();
+            tags.dedup();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -188,19 +228,23 @@ mod tests {
         assert_eq!(serde_json::to_string(&request).unwrap(), empty);
         assert_eq!(serde_json::from_str::<StoredRequest>(empty).unwrap(), request);
         request.options = RequestOptions {
-            agent_binary: Some("a".to_owned()),
+            agent: AgentChoice {
+                agent_binary: Some("a".to_owned()),
+                permissions: Some(recipe::syntax::PermissionLevel::Edit),
+            },
+            asking: AskOptions { answers: [("q".to_owned(), Default::default())].into(), wait: true },
             audit_dir: Some("/a".into()),
             auto_fix: Some(1),
             budget: Budget { usd: Some(1.0), ..Budget::default() },
             clear_stale: true,
             compat: true,
             dry_run: true,
-            exclude_tags: vec!["x".to_owned()],
-            include_tags: vec!["y".to_owned()],
+            tags: TagFilter { exclude_tags: vec!["x".to_owned()], include_tags: vec!["y".to_owned()] },
             max_agents: Some(1),
             max_parallel: Some(2),
             no_auto_fix: true,
             no_auto_stage: true,
+            no_cleanup: true,
             recipe_dirs: vec!["/d".into()],
             recovery: Some(Recovery::Off),
             repair_agent: Some("b".to_owned()),
@@ -210,7 +254,7 @@ mod tests {
         };
         let json = serde_json::to_value(&request).unwrap();
         let keys: Vec<&String> = json["options"].as_object().unwrap().keys().collect();
-        assert!(keys.is_sorted() && keys.len() == 19, "{keys:?}");
+        assert!(keys.is_sorted() && keys.len() == 22, "{keys:?}");
     }
 
     #[test]

@@ -52,21 +52,30 @@ impl Quoted {
     }
 }
 
+/// An attempt whose process has ended.
+pub(super) struct EndedAttempt<'a> {
+    /// The folder of the attempt.
+    pub(super) dir: &'a Path,
+    /// Its step.
+    pub(super) step: &'a Step,
+    /// The request to stop, if there was one.
+    pub(super) told: &'a StopSignal,
+    /// What its process printed.
+    pub(super) printed: &'a Printed<'a>,
+    /// How much of that a message quotes.
+    pub(super) quoted: Quoted,
+    /// Where it looked for programs.
+    pub(super) lookup: &'a Lookup,
+}
+
 /// Judges the end of a process.
-pub(super) fn judge(
-    dir: &Path,
-    step: &Step,
-    end: ProcessEnd,
-    told: &StopSignal,
-    printed: &Printed<'_>,
-    quoted: Quoted,
-    lookup: &Lookup,
-) -> Result<AttemptResult, FolderError> {
+pub(super) fn judge(attempt: &EndedAttempt<'_>, end: ProcessEnd) -> Result<AttemptResult, FolderError> {
+    let EndedAttempt { dir, step, printed, quoted, lookup, .. } = *attempt;
     let exit = match end {
         ProcessEnd::NotStarted(error) => {
             return Ok(AttemptResult::failed("bash", Outcome::NotStarted(error.into()), ""));
         }
-        ProcessEnd::Stopped(exit) => return stopped(dir, exit, told, printed, quoted),
+        ProcessEnd::Stopped(exit) => return stopped(attempt, exit),
         ProcessEnd::TimedOut(seconds) => Err(seconds),
         ProcessEnd::Exited { exit, .. } => Ok(exit),
     };
@@ -103,7 +112,7 @@ pub(super) fn judge(
 }
 
 fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Quoted) -> AttemptResult {
-    let error = step_failed("bash", format!("{what}{}", last_words(dir, &outcome, quoted)));
+    let error = step_failed("bash", format!("{what}{}", last_words(dir, quoted)));
     let mut finished = AttemptResult::refused(outcome, error);
     finished.ended.cut_bytes = captured.cut;
     // a tolerated failure keeps its output
@@ -113,13 +122,8 @@ fn fail(dir: &Path, outcome: Outcome, what: &str, captured: Captured, quoted: Qu
 
 /// The end of a stopped command. A command that stopped with the run is continued by a resume; one that timed out is a
 /// failure.
-fn stopped(
-    dir: &Path,
-    exit: Option<Exit>,
-    told: &StopSignal,
-    printed: &Printed<'_>,
-    quoted: Quoted,
-) -> Result<AttemptResult, FolderError> {
+fn stopped(attempt: &EndedAttempt<'_>, exit: Option<Exit>) -> Result<AttemptResult, FolderError> {
+    let EndedAttempt { dir, told, printed, quoted, .. } = *attempt;
     let mut finished = match (told, exit) {
         (StopSignal::Timeout(_), Some(_)) => {
             fail(dir, Outcome::Cancelled, &told.ended(), printed.capture()?, quoted)
@@ -201,7 +205,7 @@ pub fn json_value(step: &Step, text: &str) -> Result<Value, String> {
 }
 
 /// The last output of a failed step, for its message.
-fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
+fn last_words(dir: &Path, quoted: Quoted) -> String {
     if quoted.lines == 0 || quoted.bytes == 0 {
         return String::new();
     }
@@ -212,10 +216,7 @@ fn last_words(dir: &Path, outcome: &Outcome, quoted: Quoted) -> String {
     };
     match quote("stdout", &printed) + &quote("stderr", &said) {
         quoted if !quoted.is_empty() => quoted,
-        _ if matches!(outcome, Outcome::TimedOut(_) | Outcome::Cancelled) => {
-            "; it printed nothing".to_owned()
-        }
-        _ => "; it said nothing".to_owned(),
+        _ => ", no output".to_owned(),
     }
 }
 

@@ -16,7 +16,7 @@ use recipe::{
 pub(super) fn providers(plan: &Plan, state: &RunState, id: FrameId, at: usize) -> Vec<Provider> {
     let mut found = Vec::new();
     let mut place = Some((id, at));
-    while let Some((id, at)) = place {
+    while let Some((id, at)) = place.map(|place| state.in_recipe(place)) {
         let frame = &state.frames[id];
         let group = |at: usize| frame.unit.steps[at].group.as_ref().map(|group| group.number);
         let others = || (0..at).rev().chain(at + 1..frame.steps.len());
@@ -62,7 +62,7 @@ fn add_step(found: &mut Vec<Provider>, plan: &Plan, frame: &Frame, at: usize, la
 /// Why an earlier step did not provide a value.
 fn lack(status: StepStatus) -> Lack {
     match status {
-        StepStatus::Pending | StepStatus::Running => Lack::Later,
+        StepStatus::Pending | StepStatus::Running | StepStatus::Waiting => Lack::Later,
         StepStatus::Skipped => Lack::Skipped,
         StepStatus::Failed => Lack::Failed,
         StepStatus::Completed | StepStatus::Degraded => Lack::Empty,

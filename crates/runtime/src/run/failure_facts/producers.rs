@@ -10,7 +10,6 @@ use crate::store::secrets::Mask;
 
 /// The work of one agent.
 pub(super) struct AgentWork {
-    /// Its step.
     pub(super) step: String,
     /// The part of its answer that is examined.
     pub(super) answer: Option<String>,
@@ -52,14 +51,11 @@ pub(super) fn checked_work(
 /// The agent of a step; of a recipe step, the last one that worked in it.
 fn last_agent(state: &RunState, id: FrameId, at: usize) -> Option<(FrameId, usize)> {
     let frame = &state.frames[id];
-    match &frame.unit.steps[at].kind {
-        StepKind::Shell { .. } => None,
-        StepKind::Agent(_) => frame.steps[at].status.is_done().then_some((id, at)),
-        StepKind::Nested { .. } => {
-            let child = frame.steps[at].frame?;
-            (0..state.frames[child].steps.len()).rev().find_map(|at| last_agent(state, child, at))
-        }
+    if let Some(child) = frame.steps[at].frame {
+        return (0..state.frames[child].steps.len()).rev().find_map(|at| last_agent(state, child, at));
     }
+    let is_agent = matches!(frame.unit.steps[at].kind, StepKind::Agent(_));
+    (is_agent && frame.steps[at].status.is_done()).then_some((id, at))
 }
 
 fn work(state: &RunState, id: FrameId, at: usize, mask: &Mask) -> AgentWork {

@@ -1,0 +1,104 @@
+//! Cleanup steps: the kind of the failure that they see, and the time that they have after a request to stop.
+//! Never decides which of them run.
+
+use std::time::Duration;
+
+use engine::{
+    Event,
+    failure::{Class, diagnose},
+    run::{actions::Happening, frame::FrameId},
+};
+use tokio::time::Instant;
+
+use super::{DriveError, Driver, failure_facts::FailedRun};
+use crate::store::cancel_request;
+
+/// How long all cleanup steps together may take after a request to stop.
+pub(crate) const CLEANUP_TIME: Duration = Duration::from_secs(30);
+
+/// The cleanup after a request to stop.
+#[derive(Debug, Default)]
+pub(super) struct StopCleanup {
+    /// Whether all other work has ended.
+    has_begun: bool,
+    /// When the cleanup is stopped too.
+    until: Option<Instant>,
+    /// The last request to cancel the run.
+    request: Option<Vec<u8>>,
+}
+
+impl StopCleanup {
+    /// Returns when the time for the cleanup is over; never if there is no cleanup.
+    pub(super) async fn time_is_up(until: Option<Instant>) {
+        match until {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// When the cleanup is stopped too.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until
+    }
+}
+
+impl Driver<'_> {
+    /// The kind of the failure that ended a recipe.
+    pub(super) fn class_of_failure(&self, frame: FrameId) -> Class {
+        let (state, dir) = (&self.state, self.store.dir());
+        if state.frames[frame].stopped.is_some() {
+            return Class::Timeout;
+        }
+        let cause = state.first_cause_in(frame);
+        let place = cause.as_ref().and_then(|(path, _)| state.locate(path));
+        let Some((place, (_, ended))) = place.zip(cause) else { return Class::Unknown };
+        let run = FailedRun {
+            plan: &self.plan,
+            state,
+            run_dir: Some(&dir),
+            mask: &self.mask,
+            knowledge: &self.spec.knowledge,
+        };
+        diagnose(&run.facts(place, ended)).class
+    }
+
+    /// Whether the request to cancel the run is another one than the last time.
+    pub(super) fn is_new_request(&mut self) -> bool {
+        let request = self.store.folder.as_ref().and_then(cancel_request::bytes);
+        let last = std::mem::replace(&mut self.cleanup.request, request);
+        // a request that was being written was seen before its content
+        last.is_none_or(|last| !last.is_empty() && Some(&last) != self.cleanup.request.as_ref())
+    }
+
+    /// Begins to stop: everything but `always` steps ends, and these have a limited time.
+    pub(super) fn stop_all_but_cleanup(&mut self) {
+        let spared = self.state.running_cleanup();
+        if !spared.is_empty() {
+            self.cleanup.until = Some(Instant::now() + CLEANUP_TIME);
+        }
+        self.tasks.stop_all_but(spared);
+    }
+
+    /// All work has ended after a request to stop: begins the cleanup. Returns whether that happened now.
+    pub(super) fn begin_cleanup(&mut self) -> Result<bool, DriveError> {
+        if std::mem::replace(&mut self.cleanup.has_begun, true) {
+            return Ok(false);
+        }
+        self.tasks.accept_again();
+        self.cleanup.until.get_or_insert_with(|| Instant::now() + CLEANUP_TIME);
+        self.happen(Happening::CameToRest)?;
+        Ok(true)
+    }
+
+    /// The time for the cleanup is over: stops the steps that are still running.
+    pub(super) fn end_cleanup(&mut self) -> Result<(), DriveError> {
+        self.cleanup.until = None;
+        let steps: Vec<String> = self.state.running_steps();
+        let steps: Vec<String> = steps.into_iter().filter(|path| self.state.survives_stop(path)).collect();
+        self.happen(Happening::CleanupForbidden)?;
+        self.tasks.stop_all_but(Vec::new());
+        let seconds = CLEANUP_TIME.as_secs();
+        let message = format!("warning: cleanup was stopped after {seconds} s: {}", steps.join(", "));
+        self.record(Event::Noted { path: None, message, next: None }, None)
+    }
+}
