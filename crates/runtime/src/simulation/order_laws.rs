@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    Event,
+    Event, StepStatus,
     run::step_path::{is_below, split_instance},
 };
 use recipe::{graph, plan::Step, syntax::When};
@@ -79,9 +79,11 @@ pub(super) fn check(shown: &OpenedRun) {
                 }
             }
             Event::StepSkipped { path, .. } => drop(ended.insert(path)),
-            Event::StepFinished { path, .. } => {
+            Event::StepFinished { path, status, .. } => {
                 ended.insert(path);
-                if cleaning.contains_key(recipe_of(path)) {
+                // a loop that was cut off runs its failed instances again
+                let may_run_again = *status == StepStatus::Failed && split_instance(path).is_some();
+                if cleaning.contains_key(recipe_of(path)) && !may_run_again {
                     cleaned.insert(path);
                 }
             }

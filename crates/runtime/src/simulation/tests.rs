@@ -1,14 +1,19 @@
 //! Stories from seeds, and a death at every write. A failure prints its seed; `RECIPE_RUNNER_SEED=n` replays it.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
         Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use super::{install, life::Story, with};
+
+/// The real time that a story may take, which is usually a few milliseconds.
+const MOST_TIME: Duration = Duration::from_secs(60);
 
 /// A folder for stories, in memory if possible.
 pub(super) struct Base(pub(super) PathBuf);
@@ -55,6 +60,18 @@ fn tell(seed: u64, base: &Path, trace: Option<Vec<String>>) -> (Vec<String>, Vec
     (world.broken, world.trace.unwrap_or_default())
 }
 
+/// Ends the whole test if a story goes round in circles: a loop that never waits cannot be interrupted.
+fn stop_endless_story(playing: &Mutex<BTreeMap<u64, Instant>>, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(100));
+        let playing = playing.lock().unwrap();
+        if let Some((seed, _)) = playing.iter().find(|(_, began)| began.elapsed() > MOST_TIME) {
+            eprintln!("RECIPE_RUNNER_SEED={seed}\nit does not come to an end");
+            std::process::abort();
+        }
+    }
+}
+
 #[test]
 fn stories() {
     let base = Base::new("stories");
@@ -68,23 +85,32 @@ fn stories() {
     let next = AtomicU64::new(number("RECIPE_RUNNER_FIRST_SEED").unwrap_or(0));
     let end = next.load(Ordering::Relaxed) + seeds;
     let bad = Mutex::new(Vec::new());
-    let began = std::time::Instant::now();
+    let began = Instant::now();
+    let playing = Mutex::new(BTreeMap::new());
+    let is_over = AtomicBool::new(false);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let seed = next.fetch_add(1, Ordering::Relaxed)
-                    && seed < end
-                {
-                    let played = std::panic::catch_unwind(|| play(seed, &base.0));
-                    let broken = played.unwrap_or_else(|_| vec!["it panics".to_owned()]);
-                    let _ = install(None);
-                    if !broken.is_empty() {
-                        bad.lock().unwrap().push((seed, broken));
+        scope.spawn(|| stop_endless_story(&playing, &is_over));
+        let players: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    while let seed = next.fetch_add(1, Ordering::Relaxed)
+                        && seed < end
+                    {
+                        playing.lock().unwrap().insert(seed, Instant::now());
+                        let played = std::panic::catch_unwind(|| play(seed, &base.0));
+                        playing.lock().unwrap().remove(&seed);
+                        let broken = played.unwrap_or_else(|_| vec!["it panics".to_owned()]);
+                        let _ = install(None);
+                        if !broken.is_empty() {
+                            bad.lock().unwrap().push((seed, broken));
+                        }
                     }
-                }
-            });
-        }
+                })
+            })
+            .collect();
+        players.into_iter().for_each(|player| drop(player.join()));
+        is_over.store(true, Ordering::Relaxed);
     });
     let seconds = began.elapsed().as_secs_f64();
     println!("{seeds} stories in {seconds:.1} s");

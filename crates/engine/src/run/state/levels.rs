@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use recipe::scope::Final;
+use recipe::{scope::Final, syntax::When};
 
 use super::RunState;
 use crate::run::{
@@ -119,8 +119,11 @@ impl RunState {
         if !self.has_kept() {
             return false;
         }
-        // after a failure too: it may be a step that stays failed, beside others that are done
-        let ready: Vec<usize> = self.frames[id].graph.iter().flat_map(|graph| graph.free_steps()).collect();
+        let frame = &self.frames[id];
+        let Some(graph) = &frame.graph else { return false };
+        // after a failure too: it may be a step that stays failed, beside others that are done. Cleanup takes over its own
+        let is_meant = |at: &usize| !graph.has_failed || frame.unit.steps[*at].when == When::Ok;
+        let ready: Vec<usize> = graph.free_steps().filter(is_meant).collect();
         let adopted = ready.into_iter().find(|at| self.adopt_step(id, *at));
         adopted.into_iter().for_each(|at| self.end_in_graph(id, at, false));
         adopted.is_some()
