@@ -128,3 +128,19 @@ fn a_fold_of_the_journal_gives_the_same_order() {
     assert_eq!(again.root().context, run.state.root().context);
     assert_eq!(again.root().failed_at, run.state.root().failed_at);
 }
+
+#[test]
+fn cleanup_that_a_resume_continued_runs_again_at_the_next_end() {
+    let steps =
+        "- {id: a, command: x}\n- {id: f, command: x, when: failed}\n- {id: t, command: x, when: always}\n";
+    let mut run = graph(steps, 4, &["a"]);
+    run.kill_in("t");
+    let plan = asked(&run, &run.plan, &USUAL);
+    assert_eq!(plan.failed, ["a"]);
+    let resumed = RunResumed { failed: plan.failed, cleanup: plan.cleanup, ..RunResumed::default() };
+    run.record(Event::RunResumed(resumed), None);
+    run.go();
+    assert_eq!(run.trace.join(" "), "+t -t end");
+    run.over(RunStatus::Failed, None);
+    assert_eq!(asked(&run, &run.plan, &USUAL).cleanup, ["f", "t"]);
+}

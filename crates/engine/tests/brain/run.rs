@@ -158,6 +158,16 @@ impl Run {
         self.record(Event::RunFinished(finished), None);
     }
 
+    /// The process is killed while a step is running.
+    pub(crate) fn kill_in(&mut self, step: &str) {
+        let is_end = |event: &Event| matches!(event, Event::StepFinished { path, .. } if path == step);
+        let at = self.events.iter().position(|(event, _)| is_end(event)).unwrap();
+        self.events.truncate(at);
+        self.state = self.folded();
+        self.working.clear();
+        self.trace.clear();
+    }
+
     /// The state that the same events give in another process.
     pub(crate) fn folded(&self) -> RunState {
         let mut state = RunState::new(&self.plan, self.state.settings.clone());
