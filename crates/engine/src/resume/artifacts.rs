@@ -78,9 +78,11 @@ impl Work<'_> {
         self.without_process(steps, deserted).or_else(|| self.without_file(steps))
     }
 
-    /// Whether a step is kept and could run again. A failed step whose cleanup continues stays failed.
+    /// Whether a step is kept and could run again. A failed step whose cleanup continues stays failed, with everything
+    /// inside it.
     fn may_rerun(&self, steps: &[Entry], path: &str) -> bool {
-        is_kept(steps, path) && !self.failed.contains(path)
+        let mut itself_and_around = std::iter::successors(Some(path), |path| around(path));
+        is_kept(steps, path) && !itself_and_around.any(|path| self.failed.contains(path))
     }
 
     fn without_process(&self, steps: &[Entry], deserted: &[String]) -> Option<Unreliable> {

@@ -131,3 +131,16 @@ fn what_is_gone_from_the_recipe_is_not_started_again() {
         "*b at b",
     );
 }
+
+#[test]
+fn nothing_is_started_again_inside_a_step_that_stays_failed() {
+    let child = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: z, command: x}\n";
+    let text = "name: top\nsteps:\n- {id: n, recipe: leaf}\n- {id: t, command: x, when: always}\n";
+    let mut run = Run::new(text, child, parallel(4), &["n/z"]);
+    run.go();
+    run.kill_in("t");
+    leave(&mut run, "n/k");
+    let plan = asked(&run, &run.plan, &USUAL);
+    assert!(plan.failed.contains(&"n".to_owned()), "{plan:?}");
+    assert!(plan.redo.is_empty(), "{plan:?}");
+}

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    io::Write as _,
     path::{Path, PathBuf},
     sync::{
         Mutex,
@@ -66,7 +67,8 @@ fn stop_endless_story(playing: &Mutex<BTreeMap<u64, Instant>>, is_over: &AtomicB
         std::thread::sleep(Duration::from_millis(100));
         let playing = playing.lock().unwrap();
         if let Some((seed, _)) = playing.iter().find(|(_, began)| began.elapsed() > MOST_TIME) {
-            eprintln!("RECIPE_RUNNER_SEED={seed}\nit does not come to an end");
+            // not `eprintln`, whose text would be lost with the process
+            let _ = writeln!(std::io::stderr(), "RECIPE_RUNNER_SEED={seed}\nit does not come to an end");
             std::process::abort();
         }
     }
