@@ -276,7 +276,6 @@ pub fn not_wanted(mut result: RunResult) -> RunResult {
 /// An attempt in one line.
 pub(crate) fn describe(attempt: &Attempt) -> String {
     let step = attempt.failed_step.as_deref().unwrap_or("?");
-    let class = attempt.classification.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str());
     let repair = match &attempt.repair {
         Some(repair) if repair.accepted => format!("; repaired: {}", repair.summary),
         Some(repair) if repair.waiting => format!("; repair waits for you: {}", repair.summary),
@@ -291,5 +290,5 @@ pub(crate) fn describe(attempt: &Attempt) -> String {
         Some(plan) if !plan.rerun.is_empty() => format!("; re-run: {}", plan.rerun.join(", ")),
         _ => String::new(),
     };
-    format!("attempt {}: step `{step}` failed ({class}){repair}{again}", attempt.attempt)
+    format!("attempt {}: step `{step}` failed{repair}{again}", attempt.attempt)
 }
