@@ -1,5 +1,7 @@
 //! Cleanup that was cut off: a resume without changes continues it where it stopped. Never starts the failed work again.
 
+use std::collections::{BTreeSet, HashSet};
+
 use super::{Entry, Producers, Resumer, StepPlan, Work, listing::entry};
 use crate::run::{outcome::StepStatus, step_path::around};
 use recipe::{plan::Step, syntax::When};
@@ -17,9 +19,18 @@ impl Work<'_> {
         };
         if is_plain && self.reasons.is_empty() && digests(request.before) == digests(request.plan) {
             self.failed = request.state.failures_in_cleanup().into_iter().collect();
-            self.cleaning =
-                self.failed.iter().map(|path| around(path).unwrap_or_default().to_owned()).collect();
+            self.cleaning = recipes_of(&self.failed);
         }
+    }
+
+    /// The cleanup of a recipe that runs again as a whole does not continue.
+    pub(super) fn end_cleanup_that_runs_again(&mut self) {
+        let reasons = &self.reasons;
+        self.failed.retain(|path| {
+            let mut recipes = std::iter::successors(around(path), |path| around(path));
+            !recipes.any(|recipe| reasons.contains_key(recipe))
+        });
+        self.cleaning = recipes_of(&self.failed);
     }
 
     /// The plan for a step of a recipe whose cleanup continues, if that is special.
@@ -35,3 +46,8 @@ impl Work<'_> {
 
 /// The reason for a step that does not run because its recipe has failed.
 pub(super) const RECIPE_FAILED: &str = "its recipe has failed and only cleans up";
+
+/// The recipes of steps.
+fn recipes_of(steps: &BTreeSet<String>) -> HashSet<String> {
+    steps.iter().map(|path| around(path).unwrap_or_default().to_owned()).collect()
+}

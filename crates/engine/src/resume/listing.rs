@@ -20,8 +20,9 @@ use crate::run::{
 impl Work<'_> {
     pub(super) fn finish(mut self) -> ResumePlan {
         let mut cleanup = Vec::new();
-        self.find_cleanup(0, &mut cleanup);
+        self.find_cleanup(0, &self.list(), &mut cleanup);
         self.reasons.retain(|path, _| !cleanup.iter().any(|step| is_at_or_below(path, step)));
+        self.failed.retain(|path| !cleanup.iter().any(|step| is_at_or_below(path, step)));
         let steps = self.list();
         let redo: Vec<String> = self.reasons.keys().cloned().collect();
         let blocked_effects = match self.request.effects {
@@ -63,23 +64,19 @@ impl Work<'_> {
     }
 
     /// Cleanup steps that ran when the run ended before. Those of a recipe that is kept as a whole stay with it.
-    fn find_cleanup(&self, id: FrameId, found: &mut Vec<String>) {
+    fn find_cleanup(&self, id: FrameId, steps: &[Entry], found: &mut Vec<String>) {
         let state = self.request.state;
         let continues = self.cleaning.contains(&state.frames[id].path);
         for at in 0..state.frames[id].steps.len() {
+            let path = state.frames[id].step_path(at);
             match state.standing(id, at) {
-                _ if self.failed.contains(&state.frames[id].step_path(at)) => {}
+                _ if self.failed.contains(&path) => {}
                 Some(step) if step.is_cleanup && continues && step.status.is_final() => {}
-                Some(step) if step.is_cleanup && !continues => found.push(state.frames[id].step_path(at)),
-                _ if state.is_finished(id, at) && !self.redoes_inside(&state.frames[id].step_path(at)) => {}
-                _ => state.below(id, at).into_iter().for_each(|child| self.find_cleanup(child, found)),
+                Some(step) if step.is_cleanup && !continues => found.push(path),
+                _ if steps.iter().any(|entry| entry.path == path && entry.action == StepPlan::Keep) => {}
+                _ => state.below(id, at).into_iter().for_each(|child| self.find_cleanup(child, steps, found)),
             }
         }
-    }
-
-    /// Whether a step inside a recipe step runs again.
-    fn redoes_inside(&self, path: &str) -> bool {
-        self.reasons.keys().any(|step| is_below(step, path))
     }
 
     /// Every step, with what happens to it.

@@ -194,6 +194,7 @@ pub fn plan(request: &Request<'_>) -> ResumePlan {
     work.later_iterations();
     work.rely();
     work.later_iterations();
+    work.end_cleanup_that_runs_again();
     work.finish()
 }
 

@@ -7,6 +7,7 @@ use engine::{
 
 use crate::{
     driving::Driven,
+    folding::ended,
     planning::{USUAL, asked},
     run::{Run, parallel},
 };
@@ -193,4 +194,19 @@ fn a_fold_of_the_journal_gives_the_same_failure() {
     let again = run.folded();
     assert_eq!(again.root().context, run.state.root().context);
     assert_eq!(again.root().cleanup, run.state.root().cleanup);
+}
+
+#[test]
+fn cleanup_in_a_tolerated_recipe_that_was_cut_short_runs_again_at_its_new_end() {
+    let child = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: f, command: x, when: failed}\n";
+    let text = "name: top\nsteps:\n- {id: n, recipe: leaf, continue_on_error: true}\n- {id: b, command: x}\n";
+    let mut run = Run::new(text, child, parallel(4), &["n/k", "b"]);
+    run.go();
+    assert_eq!(run.trace.join(" "), "+n +n/k !n/k +n/f -n/f !n +b !b end");
+    run.over(RunStatus::Failed, None);
+    // its failure is tolerated: it is kept, with its cleanup
+    assert!(asked(&run, &run.plan, &USUAL).cleanup.is_empty());
+    // it was ended from outside: it runs again
+    run.finish("n", StepStatus::Failed, ended(Outcome::Cancelled));
+    assert_eq!(asked(&run, &run.plan, &USUAL).cleanup, ["n/f"]);
 }

@@ -94,7 +94,7 @@ impl Driver<'_> {
             None => agent.prompt.render(&scope),
         };
         let task = match self.why_asked_again(&start.path) {
-            Some(why) => format!("{written}\n\n{why}"),
+            Some(why) => format!("{}\n\n{why}", written.trim_end()),
             None => written,
         };
         let spoken = self.conversation(start, agent, task);

@@ -33,8 +33,10 @@ pub(super) fn check(shown: &OpenedRun) {
     for record in &shown.records {
         match &record.event {
             Event::RunResumed(resumed) => {
+                // a loop is entered again for an instance that runs again
                 let is_redone = |path: &str| {
-                    resumed.rerun.iter().chain(&resumed.cleanup).any(|step| is_at_or_below(path, step))
+                    let mut redone = resumed.rerun.iter().chain(&resumed.cleanup);
+                    redone.any(|step| is_at_or_below(path, step) || is_below(step, path))
                 };
                 ended.retain(|path| !is_redone(path));
                 ended.extend(resumed.skip.iter().map(String::as_str));
