@@ -12,9 +12,13 @@ use crate::run::{
     event::{Answered, Ended, Event, QuestionPut, Usage},
     frame::FrameId,
     outcome::StepStatus,
+    state::RunState,
 };
 use jiff::Timestamp;
-use recipe::value::Value;
+use recipe::{
+    plan::{EnsureRule, StepKind, Target},
+    value::Value,
+};
 
 /// Something to do.
 #[derive(Debug)]
@@ -123,6 +127,26 @@ pub enum Action {
     },
     /// End the run.
     Finish,
+}
+
+impl Action {
+    /// Whether an action only leads to further records: a sub-recipe is entered, or has come to its end. What that
+    /// leads to outside of the journal waits for the disk, and so for these records too.
+    pub fn only_records(&self, state: &RunState) -> bool {
+        match self {
+            Action::StartStep { path, pre_hook, .. } => state.planned(path).is_some_and(|step| {
+                let is_known = matches!(&step.kind, StepKind::Nested { target: Target::Known { .. }, .. });
+                is_known && !pre_hook && !step.ensure.iter().any(EnsureRule::compares_files)
+            }),
+            Action::CloseRecipe { frame, .. } => state.frames[*frame].has_succeeded(),
+            Action::Record(_)
+            | Action::Note { .. }
+            | Action::FinishStep(_)
+            | Action::EndWork(_)
+            | Action::Diagnose { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 /// The end of a step.

@@ -60,7 +60,8 @@ impl Driver<'_> {
             }
             TaskDone::Ensured { path, attempt, end } => {
                 self.tasks.forget(&path);
-                self.release_checks(&path, attempt);
+                let rules = self.state.planned(&path).map_or(0, |step| step.ensure.len());
+                self.store.release_checks(&path, attempt, rules);
                 self.happen(Happening::EnsureChecked { path, attempt, end })
             }
             TaskDone::Nothing => Ok(()),

@@ -21,6 +21,7 @@ mod hooks;
 mod output;
 mod perform;
 mod prepared_folder;
+mod preparer;
 mod recover;
 mod recovery_prompt;
 mod reporter;

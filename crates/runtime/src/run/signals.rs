@@ -97,13 +97,11 @@ impl Driver<'_> {
     pub(super) fn halt(&mut self, halt: Halt) -> Result<(), DriveError> {
         if halt == Halt::Cancel {
             self.take_answers()?;
-        }
-        if halt == Halt::Cancel && !self.store.folder.as_ref().is_some_and(cancel_requested) {
-            return Ok(());
-        }
-        // a request in the inbox is also announced by a signal
-        if halt == Halt::Cancel && !self.is_new_request() {
-            return Ok(());
+            let folder = self.store.folder.as_ref().filter(|folder| cancel_requested(folder));
+            // a request in the inbox is also announced by a signal
+            if !folder.is_some_and(|folder| self.cleanup.is_new_request(folder)) {
+                return Ok(());
+            }
         }
         if self.tasks.halt.is_some() {
             // the user does not want to wait
@@ -120,7 +118,12 @@ impl Driver<'_> {
         if no_cleanup {
             self.happen(Happening::CleanupForbidden)?;
         }
-        self.stop_all_but_cleanup();
+        // `always` steps that are running continue, for a limited time
+        let spared = self.state.running_cleanup();
+        if !spared.is_empty() {
+            self.cleanup.limit();
+        }
+        self.tasks.stop_all_but(spared);
         self.happen(Happening::StopRequested(halt.reason()))
     }
 }
