@@ -20,8 +20,9 @@ use crate::{
     run::Halt,
     steps::{
         agent::{
-            attempt::{AgentRequest, AgentTask, run_once},
+            attempt::{AgentTask, run_once},
             ledger::Ledger,
+            request::AgentRequest,
         },
         shell::attempt::StopSignal,
     },

@@ -25,7 +25,7 @@ use crate::{
         permissions::{SetArguments, able},
     },
     machine::programs,
-    steps::agent::{attempt::AgentRequest, conversation::SessionPrompt},
+    steps::agent::{conversation::SessionPrompt, request::AgentRequest},
     store::folder::RunFolder,
 };
 

@@ -67,7 +67,7 @@ impl Driver<'_> {
     }
 }
 
-/// The message of a run that nobody stopped: of its failure, or of the wait for answers.
+/// The message of a run that was not stopped: of its failure, or of the wait for answers.
 fn error_of(state: &RunState) -> Option<String> {
     let root = state.root();
     match root.failed_at {

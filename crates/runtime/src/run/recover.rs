@@ -16,7 +16,7 @@ use recipe::plan::{JsonMode, Permissions, Recoverer, Step, StepKind};
 use super::{DriveError, Driver, RunSpec, recovery_prompt, start_step::StepStart, tasks::TaskDone};
 use crate::{
     machine::programs,
-    steps::agent::attempt::{AgentRequest, run_once},
+    steps::agent::{attempt::run_once, request::AgentRequest},
 };
 
 impl Driver<'_> {

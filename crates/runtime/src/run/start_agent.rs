@@ -29,7 +29,10 @@ use crate::{
     machine::programs,
     os::{environment::Environment, files},
     steps::{
-        agent::attempt::{AgentRequest, AgentTask, run_agent},
+        agent::{
+            attempt::{AgentTask, run_agent},
+            request::AgentRequest,
+        },
         shell::export::own_room,
     },
     store::folder::{FolderError, RunFolder, make_dir},
