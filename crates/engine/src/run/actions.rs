@@ -7,7 +7,7 @@ use crate::failure::Class;
 use crate::run::{
     attempt::AttemptResult,
     cause::Refusal,
-    ending::EndReason,
+    ending::Halt,
     ensure::CheckEnd,
     event::{Answered, Ended, Event, QuestionPut, Usage},
     frame::FrameId,
@@ -302,8 +302,8 @@ pub enum Happening {
         /// The time.
         now: Timestamp,
     },
-    /// A person or the system asked the run to stop, for this reason. `always` steps that are running continue.
-    StopRequested(EndReason),
+    /// A person or the system asked the run to stop. `always` steps that are running continue.
+    StopRequested(Halt),
     /// All work has ended after a request to stop: what is left to clean up begins.
     CameToRest,
     /// No cleanup step runs any more after a request to stop.

@@ -58,7 +58,7 @@ impl Driver<'_> {
     /// Takes the answers that other processes left.
     pub(super) fn take_answers(&mut self) -> Result<(), DriveError> {
         let Some(folder) = self.store.folder.clone() else { return Ok(()) };
-        if self.tasks.halt.is_some() {
+        if self.state.halt().is_some() {
             return Ok(());
         }
         for (id, request) in answer_request::pending(&folder) {

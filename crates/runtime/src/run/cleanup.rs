@@ -14,8 +14,6 @@ pub(crate) const CLEANUP_TIME: Duration = Duration::from_secs(30);
 /// The cleanup after a request to stop.
 #[derive(Debug, Default)]
 pub(super) struct StopCleanup {
-    /// Whether all other work has ended.
-    has_begun: bool,
     /// When the cleanup is stopped too.
     until: Option<Instant>,
     /// The last request to cancel the run.
@@ -53,7 +51,7 @@ impl StopCleanup {
 impl Driver<'_> {
     /// All work has ended after a request to stop: begins the cleanup. Returns whether that happened now.
     pub(super) fn begin_cleanup(&mut self) -> Result<bool, DriveError> {
-        if std::mem::replace(&mut self.cleanup.has_begun, true) {
+        if self.state.has_come_to_rest() {
             return Ok(false);
         }
         self.tasks.accept_again();

@@ -186,7 +186,7 @@ impl<'a> Driver<'a> {
             if self.advance()? {
                 return Ok(());
             }
-            if self.tasks.halt.is_some() && self.tasks.set.is_empty() {
+            if self.state.halt().is_some() && self.tasks.set.is_empty() {
                 match self.begin_cleanup()? {
                     true => continue,
                     false => return Ok(()),
@@ -206,10 +206,10 @@ impl<'a> Driver<'a> {
                 Some(progress) = self.tasks.progress.1.recv() => self.take_progress(progress)?,
                 Some(done) = self.tasks.set.join_next() => self.take(done)?,
                 () = self.shown.outputs.changed() => self.shown.forward(self.reporter, &self.mask),
-                () = question_due(deadline), if self.tasks.halt.is_none() => {
+                () = question_due(deadline), if self.state.halt().is_none() => {
                     self.happen(Happening::QuestionsDue { now: clock::now() })?;
                 }
-                _ = inbox.tick(), if self.tasks.halt.is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
+                _ = inbox.tick(), if self.state.halt().is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
                 () = tick => self.reporter.notice(Notice::Tick { state: &self.state }),
                 _ = &mut reaper => {}
             }

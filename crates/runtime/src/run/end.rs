@@ -44,8 +44,7 @@ impl Driver<'_> {
             self.record(Event::Noted { path: None, message, next: None }, None)?;
         }
         let reason = end_reason(&self.state);
-        let error = self.tasks.halt.map(|halt| halt.error().to_owned()).or_else(|| error_of(&self.state));
-        let error = error.map(|error| self.mask.quotation(&error).into_owned());
+        let error = error_of(&self.state).map(|error| self.mask.quotation(&error).into_owned());
         let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
         // if a process cannot be assigned to a step, any step may have lost its process
         let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();
@@ -67,10 +66,11 @@ impl Driver<'_> {
     }
 }
 
-/// The message of a run that was not stopped: of its failure, or of the wait for answers.
+/// The message of a run that was stopped, has failed, or waits for answers.
 fn error_of(state: &RunState) -> Option<String> {
     let root = state.root();
     match root.failed_at {
+        _ if state.halt().is_some() => state.halt().map(|halt| halt.error().to_owned()),
         Some(at) => root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone()),
         None => waiting_words(state),
     }

@@ -13,10 +13,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{
-    Halt,
-    hooks::{Hook, HookReport},
-};
+use super::hooks::{Hook, HookReport};
 use crate::{
     os::{
         clock,
@@ -34,8 +31,6 @@ pub(super) struct Tasks {
     pub(super) set: JoinSet<TaskDone>,
     stop_senders: BTreeMap<String, watch::Sender<StopSignal>>,
     pub(super) progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
-    /// The request to stop the run.
-    pub(super) halt: Option<Halt>,
     /// Whether tasks that start are stopped at once.
     is_stopping: bool,
     /// Steps that continue, with everything inside them, while the others are stopped.
@@ -81,7 +76,6 @@ impl Tasks {
             set: JoinSet::new(),
             stop_senders: BTreeMap::new(),
             progress: mpsc::unbounded_channel(),
-            halt: None,
             is_stopping: false,
             spared: Vec::new(),
         }
