@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use testkit::is_alive;
-
 use super::*;
 
 #[test]

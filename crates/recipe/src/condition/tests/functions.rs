@@ -1,9 +1,6 @@
 //! Functions and methods in conditions.
 
-use super::{
-    meaning::{check, check_values},
-    *,
-};
+use super::meaning::{check, check_values};
 
 #[test]
 fn functions() {
