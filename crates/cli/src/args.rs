@@ -13,7 +13,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use everywhere::longs;
-use options::{Context, Format, OutputFormat, Places, RUN, RunOptions, Strictness, Tags};
+use options::{Format, OutputFormat, Places, RUN, Reading, RunOptions};
 use recipe::syntax::PermissionLevel;
 
 /// Runs recipes: workflows of shell commands, coding agents and sub-recipes.
@@ -103,13 +103,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "RECIPE")]
     pub(crate) recipe: Option<String>,
     #[command(flatten)]
-    pub(crate) places: Places,
-    #[command(flatten)]
-    pub(crate) context: Context,
-    #[command(flatten)]
-    pub(crate) tags: Tags,
-    #[command(flatten)]
-    pub(crate) strictness: Strictness,
+    pub(crate) reading: Reading,
     /// Check the recipe and everything it names, then stop
     #[arg(long, help_heading = RUN)]
     pub(crate) validate_only: bool,
@@ -141,13 +135,7 @@ pub(crate) struct ValidateArgs {
     #[arg(value_name = "RECIPE")]
     pub(crate) recipes: Vec<String>,
     #[command(flatten)]
-    pub(crate) places: Places,
-    #[command(flatten)]
-    pub(crate) context: Context,
-    #[command(flatten)]
-    pub(crate) tags: Tags,
-    #[command(flatten)]
-    pub(crate) strictness: Strictness,
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) format: Format,
 }
@@ -165,13 +153,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     #[command(flatten)]
-    pub(crate) places: Places,
-    #[command(flatten)]
-    pub(crate) context: Context,
-    #[command(flatten)]
-    pub(crate) tags: Tags,
-    #[command(flatten)]
-    pub(crate) strictness: Strictness,
+    pub(crate) reading: Reading,
     /// Agent program for steps that name none; several with commas between them are tried in that order
     #[arg(long, value_name = "NAME")]
     pub(crate) agent_binary: Option<String>,

@@ -14,11 +14,7 @@ mod out;
 mod report;
 mod settings;
 
-use args::{Cli, Verb, options::OutputFormat};
-use commands::{
-    answer, branch_name, cancel, complete, completions, doctor, explain, health, help, init, list, logs, man,
-    manifest, prune, resume, run, runs, schema, show, sync, validate, waiting, welcome,
-};
+use args::options::OutputFormat;
 use environment::Environment;
 use exit::Exit;
 use out::Out;
@@ -33,10 +29,12 @@ fn main() -> Exit {
     let environment = Environment::read();
     let mut out = Out::new(&environment);
     if arguments.len() < 2 && environment.stderr_is_terminal {
-        return welcome::show(&mut out);
+        return commands::welcome::show(&mut out);
     }
     let exit = match args::parse(arguments.clone()) {
-        Ok(cli) => act(cli, &environment, &mut out).unwrap_or_else(|failure| failure.report(&mut out)),
+        Ok(cli) => {
+            commands::act(cli, &environment, &mut out).unwrap_or_else(|failure| failure.report(&mut out))
+        }
         Err(usage) => {
             let exit = explain_usage(&usage, args::misspelt_verb(&arguments).as_deref(), &mut out);
             if exit == Exit::Invalid && args::wants_json(&arguments) {
@@ -54,41 +52,6 @@ fn main() -> Exit {
         _ => exit,
     };
     out.told().unwrap_or(exit)
-}
-
-fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
-    match cli.verb {
-        None => run::run(cli.run, environment, out),
-        Some(Verb::Run(args)) => run::run(args, environment, out),
-        Some(Verb::Validate(args)) => validate::validate(&args, environment, out),
-        Some(Verb::Explain(args)) => explain::explain(&args, environment, out),
-        Some(Verb::List(args)) => Ok(list::list(&args, environment, out)),
-        Some(Verb::Init(args)) => init::init(&args, environment, out)
-            .map_err(|failure| failure.announce(args.format.output_format, out)),
-        Some(Verb::Doctor(args)) => Ok(doctor::doctor(&args, environment, out)),
-        Some(Verb::BranchName(args)) => branch_name::print(&args, environment, out)
-            .map_err(|failure| failure.announce(args.format.output_format, out)),
-        Some(Verb::Schema(_)) => Ok(schema::print(out)),
-        Some(Verb::Completions(args)) => Ok(completions::print(&args, out)),
-        Some(Verb::Help(args)) => {
-            help::print(&args, out).map_err(|failure| failure.announce(args.format.output_format, out))
-        }
-        Some(Verb::Complete(args)) => Ok(complete::print(&args, environment, out)),
-        Some(Verb::Man(args)) => man::man(&args, environment, out),
-        Some(Verb::Manifest(args)) => manifest::manifest(&args, environment, out)
-            .map_err(|failure| failure.announce(args.output_format, out)),
-        Some(Verb::Sync(args)) => sync::sync(&args, environment, out)
-            .map_err(|failure| failure.announce(args.format.output_format, out)),
-        Some(Verb::Runs(args)) => runs::runs(&args, environment, out),
-        Some(Verb::Show(args)) => show::show(&args, environment, out),
-        Some(Verb::Logs(args)) => logs::logs(&args, environment, out),
-        Some(Verb::Resume(args)) => resume::resume(&args, environment, out),
-        Some(Verb::Waiting(args)) => waiting::waiting(&args, environment, out),
-        Some(Verb::Answer(args)) => answer::answer(&args, environment, out),
-        Some(Verb::Cancel(args)) => cancel::cancel(&args, environment, out),
-        Some(Verb::Health(args)) => health::show(&args, environment, out),
-        Some(Verb::Prune(args)) => prune::prune(&args, environment, out),
-    }
 }
 
 /// Shows `--help` and `--version` as results; anything else is an error of the command line. `meant` asks whether

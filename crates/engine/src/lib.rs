@@ -10,7 +10,7 @@ pub mod resume;
 pub mod run;
 
 pub use run::{
-    ending::EndReason,
+    ending::{EndReason, Halt},
     event::{Event, Record},
     outcome::{Outcome, RunStatus, StepStatus},
     state::{RunSettings, RunState},

@@ -222,6 +222,13 @@ fn every_change_names_its_part_and_its_rule() {
         ("gate", "\"PASS\"", "'PASS'", "Command", ReviewRule::SameCommands),
         ("gate", "    timeout: 30\n", "", "Setting(\"timeout\")", ReviewRule::Loosened),
         ("gate", "    timeout: 30\n", "    timeout: 20\n", "Setting(\"timeout\")", ReviewRule::Stricter),
+        (
+            "gate",
+            "    timeout: 30\n",
+            "    timeout: 30\n    max_env_value_bytes: 9\n",
+            "Setting(\"max_env_value_bytes\")",
+            ReviewRule::CheckChanged,
+        ),
         ("build", "      gh pr create --fill\n", "", "Command", ReviewRule::EffectLost),
         (
             "build",

@@ -8,16 +8,6 @@ use testkit::project::{root, sources};
 const ORDER: &[&str] = &["recipe", "engine", "runtime", "server", "cli"];
 /// Longest file.
 const MOST_LINES: usize = 400;
-/// Files that may be longer, each with how long.
-const LONGER: &[(&str, usize)] = &[
-    ("crates/cli/tests/durable_resume.rs", 550),
-    ("crates/cli/tests/resilience.rs", 450),
-    ("crates/cli/tests/run_shell.rs", 430),
-    ("crates/recipe/src/condition/tests/meaning.rs", 450),
-    ("crates/recipe/src/yaml/compose.rs", 455),
-    ("crates/runtime/src/steps/agent/call.rs", 450),
-];
-
 /// The names in the `[dependencies]` table of a crate.
 fn dependencies(krate: &str) -> Vec<String> {
     let Ok(text) = fs::read_to_string(root().join("crates").join(krate).join("Cargo.toml")) else {
@@ -64,10 +54,8 @@ fn every_file_says_what_it_is_for() {
 
 #[test]
 fn files_stay_short() {
-    let most =
-        |path: &str| LONGER.iter().find(|(long, _)| *long == path).map_or(MOST_LINES, |(_, lines)| *lines);
     let lines = |(path, text): (String, String)| (text.lines().count(), path);
-    let long: Vec<_> = sources().into_iter().map(lines).filter(|(lines, path)| *lines > most(path)).collect();
+    let long: Vec<_> = sources().into_iter().map(lines).filter(|(lines, _)| *lines > MOST_LINES).collect();
     assert!(long.is_empty(), "split these along a seam: {long:#?}");
 }
 

@@ -18,6 +18,19 @@ const LIMITS: &str = "Limits";
 const REPAIR: &str = "Repair";
 pub(crate) const OUTPUT: &str = "Output";
 
+/// How recipes are found and read, and with which values.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Reading {
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) context: Context,
+    #[command(flatten)]
+    pub(crate) tags: Tags,
+    #[command(flatten)]
+    pub(crate) strictness: Strictness,
+}
+
 /// Where things are.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = RUN)]
@@ -192,13 +205,8 @@ impl RunOptions {
     }
 
     /// The options of a request.
-    pub(crate) fn request(
-        &self,
-        tags: &Tags,
-        places: &Places,
-        strictness: &Strictness,
-        environment: &Environment,
-    ) -> RequestOptions {
+    pub(crate) fn request(&self, reading: &Reading, environment: &Environment) -> RequestOptions {
+        let Reading { tags, places, strictness, .. } = reading;
         RequestOptions {
             agent: AgentChoice { agent_binary: self.agent_binary.clone(), permissions: self.permissions },
             audit_dir: self.audit_dir.as_deref().map(|dir| environment.absolute(dir)),

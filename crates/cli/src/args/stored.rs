@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::options::{Context, Format, Places, RunOptions, Strictness, Tags, amount};
+use super::options::{Format, Reading, RunOptions, amount};
 
 /// Where runs are stored.
 #[derive(Debug, Default, Args)]
@@ -104,13 +104,7 @@ pub(crate) struct ResumeArgs {
     #[arg(skip)]
     pub(crate) of_this_recipe: bool,
     #[command(flatten)]
-    pub(crate) places: Places,
-    #[command(flatten)]
-    pub(crate) context: Context,
-    #[command(flatten)]
-    pub(crate) tags: Tags,
-    #[command(flatten)]
-    pub(crate) strictness: Strictness,
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) options: RunOptions,
     #[command(flatten)]

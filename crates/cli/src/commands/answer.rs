@@ -12,7 +12,10 @@ use serde_json::json;
 
 use super::stored_runs::{find, not_found, runs_at};
 use crate::{
-    args::{options::OutputFormat, stored::AnswerArgs},
+    args::{
+        options::{OutputFormat, Reading},
+        stored::AnswerArgs,
+    },
     commands::run::{Concluding, conclude, request_failed},
     environment::Environment,
     exit::Exit,
@@ -97,12 +100,7 @@ fn answer_run(
     let options = args.shown.options();
     let then = match args.no_resume {
         true => AfterAnswer::Nothing,
-        false => AfterAnswer::Resume(Box::new(options.request(
-            &Default::default(),
-            &Default::default(),
-            &Default::default(),
-            environment,
-        ))),
+        false => AfterAnswer::Resume(Box::new(options.request(&Reading::default(), environment))),
     };
     let mut listener = TerminalListener::new(&options, format, environment, out)
         .showing(Shown::All, &runs.hints)

@@ -32,17 +32,18 @@ use crate::{
 /// Explains a recipe.
 pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let Some(asked) = &args.recipe else { return Err(load_recipe::nothing_asked("explain RECIPE")) };
-    let inputs = load_recipe::inputs(&args.context, environment)?;
-    let library = load_recipe::library(&args.places, environment);
+    let inputs = load_recipe::inputs(&args.reading.context, environment)?;
+    let library = load_recipe::library(&args.reading.places, environment);
     let as_json = args.format.output_format == OutputFormat::Json;
     let loaded = load_recipe::find(&library, asked).inspect_err(|failure| {
         if as_json {
             out.json(&serde_json::json!({ "valid": false, "error": failure.message, "diagnostics": [] }));
         }
     })?;
-    let checked = load_recipe::examine(&library, loaded, &inputs, args.tags.all(), &args.strictness);
+    let checked =
+        load_recipe::examine(&library, loaded, &inputs, args.reading.tags.all(), &args.reading.strictness);
     let choice = AgentChoice { agent_binary: args.agent_binary.clone(), permissions: args.permissions };
-    let checked = load_recipe::fitted(checked, &choice, &args.places, environment);
+    let checked = load_recipe::fitted(checked, &choice, &args.reading.places, environment);
     load_recipe::report(&checked, environment, out);
     let plan = match load_recipe::accept(checked) {
         Ok(plan) => plan,
@@ -65,13 +66,13 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
         }
         Some(kind) => out.result(&graph::draw(&plan, kind)),
         None if as_json => {
-            let mut description = json::describe(&plan, &args.tags, &machine, &mask);
+            let mut description = json::describe(&plan, &args.reading.tags, &machine, &mask);
             hide(&mut description, &mask);
             out.json(&description);
         }
         None => {
             let length = if args.verbose { Length::Full } else { Length::of(&plan) };
-            out.result(&text::describe(&plan, &args.tags, &machine, &mask, length));
+            out.result(&text::describe(&plan, &args.reading.tags, &machine, &mask, length));
         }
     }
     Ok(Exit::Success)

@@ -1,4 +1,4 @@
-//! The commands: one file each.
+//! The commands: one file each, and which one is meant.
 
 pub(crate) mod answer;
 pub(crate) mod branch_name;
@@ -25,3 +25,46 @@ pub(crate) mod sync;
 pub(crate) mod validate;
 pub(crate) mod waiting;
 pub(crate) mod welcome;
+
+use crate::{
+    args::{Cli, Verb},
+    environment::Environment,
+    exit::Exit,
+    out::Out,
+    report::failure::Failure,
+};
+
+/// Carries out a command.
+pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
+    match cli.verb.unwrap_or(Verb::Run(cli.run)) {
+        Verb::Run(args) => run::run(args, environment, out),
+        Verb::Validate(args) => validate::validate(&args, environment, out),
+        Verb::Explain(args) => explain::explain(&args, environment, out),
+        Verb::List(args) => Ok(list::list(&args, environment, out)),
+        Verb::Init(args) => init::init(&args, environment, out)
+            .map_err(|failure| failure.announce(args.format.output_format, out)),
+        Verb::Doctor(args) => Ok(doctor::doctor(&args, environment, out)),
+        Verb::BranchName(args) => branch_name::print(&args, environment, out)
+            .map_err(|failure| failure.announce(args.format.output_format, out)),
+        Verb::Schema(_) => Ok(schema::print(out)),
+        Verb::Completions(args) => Ok(completions::print(&args, out)),
+        Verb::Help(args) => {
+            help::print(&args, out).map_err(|failure| failure.announce(args.format.output_format, out))
+        }
+        Verb::Complete(args) => Ok(complete::print(&args, environment, out)),
+        Verb::Man(args) => man::man(&args, environment, out),
+        Verb::Manifest(args) => manifest::manifest(&args, environment, out)
+            .map_err(|failure| failure.announce(args.output_format, out)),
+        Verb::Sync(args) => sync::sync(&args, environment, out)
+            .map_err(|failure| failure.announce(args.format.output_format, out)),
+        Verb::Runs(args) => runs::runs(&args, environment, out),
+        Verb::Show(args) => show::show(&args, environment, out),
+        Verb::Logs(args) => logs::logs(&args, environment, out),
+        Verb::Resume(args) => resume::resume(&args, environment, out),
+        Verb::Waiting(args) => waiting::waiting(&args, environment, out),
+        Verb::Answer(args) => answer::answer(&args, environment, out),
+        Verb::Cancel(args) => cancel::cancel(&args, environment, out),
+        Verb::Health(args) => health::show(&args, environment, out),
+        Verb::Prune(args) => prune::prune(&args, environment, out),
+    }
+}

@@ -79,13 +79,13 @@ fn request(args: &ResumeArgs, run: String, environment: &Environment) -> Result<
             (_, true) => Interrupted::Skip,
             _ => Interrupted::Ask,
         },
-        inputs: load_recipe::inputs(&args.context, environment)?,
+        inputs: load_recipe::inputs(&args.reading.context, environment)?,
         recipe: args.recipe.clone(),
         accept_repair: args.accept_repair,
         same_recipe: args.of_this_recipe,
         plan_digest: args.plan_digest.clone(),
-        working_dir: args.places.working_dir.as_deref().map(|dir| environment.absolute(dir)),
-        options: args.options.request(&args.tags, &args.places, &args.strictness, environment),
+        working_dir: args.reading.places.working_dir.as_deref().map(|dir| environment.absolute(dir)),
+        options: args.options.request(&args.reading, environment),
         beside: args.options.beside(),
         origin: Some(host::origin()),
     })
@@ -163,8 +163,11 @@ fn refused(error: RequestError, command: ResumeCommand<'_>, out: &mut Out) -> Re
             Ok(report_refused(&checked, &recipe, format, out))
         }
         RequestError::Recipe { recipe, error } => {
-            let failure =
-                load_recipe::not_found(&load_recipe::library(&args.places, environment), &recipe, error);
+            let failure = load_recipe::not_found(
+                &load_recipe::library(&args.reading.places, environment),
+                &recipe,
+                error,
+            );
             Ok(report_missing(&failure, &recipe, format, out))
         }
         RequestError::Resume(ResumeError::Completed(run)) => {
@@ -184,7 +187,7 @@ fn refused(error: RequestError, command: ResumeCommand<'_>, out: &mut Out) -> Re
         RequestError::OtherDirectory { .. } | RequestError::OtherRecipe { .. } => {
             Err(misplaced(&error, runs))
         }
-        error => Err(request_failed(error, runs, &args.places, environment)),
+        error => Err(request_failed(error, runs, &args.reading.places, environment)),
     }
 }
 

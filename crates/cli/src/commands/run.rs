@@ -73,7 +73,7 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
             return Ok(report_refused(&checked, &asked, format, out));
         }
         Err(RequestError::Resume(error)) => Failure::new(Exit::Broken, error.to_string()),
-        Err(error) => request_failed(error, &runs, &args.places, environment),
+        Err(error) => request_failed(error, &runs, &args.reading.places, environment),
     };
     let known = stored_result(&failure, &runs);
     let known = known.unwrap_or_else(|| refusal(recipe.unwrap_or(asked), failure.exit));
@@ -84,9 +84,9 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
 fn request(args: &RunArgs, asked: &str, environment: &Environment) -> Result<RunRequest, Failure> {
     Ok(RunRequest {
         recipe: asked.to_owned(),
-        working_dir: working_dir(args.places.working_dir.as_deref(), environment),
-        inputs: load_recipe::inputs(&args.context, environment)?,
-        options: args.options.request(&args.tags, &args.places, &args.strictness, environment),
+        working_dir: working_dir(args.reading.places.working_dir.as_deref(), environment),
+        inputs: load_recipe::inputs(&args.reading.context, environment)?,
+        options: args.options.request(&args.reading, environment),
         beside: args.options.beside(),
         origin: Some(host::origin()),
     })
@@ -150,14 +150,7 @@ pub(crate) fn snippet(environment: &Environment) -> Snippet {
 }
 
 fn validate_args(args: RunArgs, asked: String) -> ValidateArgs {
-    ValidateArgs {
-        recipes: vec![asked],
-        places: args.places,
-        tags: args.tags,
-        context: args.context,
-        strictness: args.strictness,
-        format: args.format,
-    }
+    ValidateArgs { recipes: vec![asked], reading: args.reading, format: args.format }
 }
 
 /// `RECIPE --previous-run-id RUN [--start-from STEP]` is another spelling of `resume`.
@@ -175,10 +168,7 @@ fn resume_args(args: RunArgs, asked: String) -> ResumeArgs {
         plan_digest: None,
         yes: args.yes,
         of_this_recipe: true,
-        places: args.places,
-        context: args.context,
-        tags: args.tags,
-        strictness: args.strictness,
+        reading: args.reading,
         options: args.options,
         format: args.format,
     }
@@ -189,10 +179,7 @@ fn explain_args(args: RunArgs, asked: String) -> ExplainArgs {
         recipe: Some(asked),
         graph: args.graph,
         verbose: args.options.verbose,
-        places: args.places,
-        context: args.context,
-        tags: args.tags,
-        strictness: args.strictness,
+        reading: args.reading,
         agent_binary: args.options.agent_binary,
         permissions: args.options.permissions,
         format: args.format,

@@ -37,13 +37,14 @@ pub(crate) fn validate(
     if args.recipes.is_empty() {
         return Err(load_recipe::nothing_asked("validate RECIPE…"));
     }
-    let inputs = load_recipe::inputs(&args.context, environment)?;
-    let library = load_recipe::library(&args.places, environment);
+    let inputs = load_recipe::inputs(&args.reading.context, environment)?;
+    let library = load_recipe::library(&args.reading.places, environment);
     let mut verdict = Verdict { valid: true, diagnostics: Vec::new() };
     let mut exit = Exit::Success;
     for asked in &args.recipes {
-        let fitted =
-            |checked| load_recipe::fitted(checked, &AgentChoice::default(), &args.places, environment);
+        let fitted = |checked| {
+            load_recipe::fitted(checked, &AgentChoice::default(), &args.reading.places, environment)
+        };
         let one = match examine(args, &library, asked, &inputs).map(fitted) {
             Ok(checked) => judge(&checked, args, environment, out, &mut verdict),
             Err(failure) => miss(&failure, out, &mut verdict),
@@ -60,8 +61,8 @@ pub(crate) fn validate(
 fn examine(args: &ValidateArgs, library: &Library, asked: &str, inputs: &Inputs) -> Result<Checked, Failure> {
     let loaded = load_recipe::find(library, asked)?;
     // with several recipes it is unknown which one a tag is meant for
-    let tags = if args.recipes.len() == 1 { args.tags.all() } else { Vec::new() };
-    Ok(load_recipe::examine(library, loaded, inputs, tags, &args.strictness))
+    let tags = if args.recipes.len() == 1 { args.reading.tags.all() } else { Vec::new() };
+    Ok(load_recipe::examine(library, loaded, inputs, tags, &args.reading.strictness))
 }
 
 fn judge(

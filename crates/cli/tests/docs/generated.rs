@@ -1,4 +1,4 @@
-//! Parts of pages that are made from the program: the fields of recipes, the help of every command.
+//! Parts of pages that are made from the program: the fields of recipes, the events, the help of every command.
 
 use std::fs;
 
@@ -83,6 +83,31 @@ fn plural(words: &str) -> String {
         "map" => "maps".to_owned(),
         other => other.to_owned(),
     }
+}
+
+/// The names of all events: the error about an unknown one lists them.
+fn event_names() -> Vec<String> {
+    let error = serde_json::from_str::<engine::Event>("{\"none\": {}}").unwrap_err().to_string();
+    let (_, names) = error.split_once("expected one of ").expect("the error lists the names");
+    names.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_reference_lists_every_event() {
+    let schema = fs::read_to_string(root().join("schema/event.schema.json")).unwrap();
+    let schema: Json = serde_json::from_str(&schema).unwrap();
+    let mut page = "| event | means |\n|---|---|\n".to_owned();
+    let mut described = Vec::new();
+    for event in schema["properties"]["event"]["oneOf"].as_array().unwrap() {
+        let name = event["required"][0].as_str().unwrap();
+        page.push_str(&format!("| `{name}` | {} |\n", event["description"].as_str().unwrap()));
+        described.push(name.to_owned());
+    }
+    let mut names = event_names();
+    names.sort();
+    described.sort();
+    assert_eq!(described, names, "schema/event.schema.json describes every event");
+    check_page("docs/src/reference/formats.md", &page);
 }
 
 #[test]

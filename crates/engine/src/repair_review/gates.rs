@@ -286,6 +286,7 @@ pub(super) fn review_settings(pair: &Pair<'_>, at: usize, new: &Step, changes: &
         step.env.iter().map(|(name, value)| (name.clone(), value.text().to_owned())).collect()
     };
     set("env", (variables(old) != variables(new)).then(around));
+    set("max_env_value_bytes", (old.max_env_value_bytes != new.max_env_value_bytes).then(around));
     let each = |step: &Step| step.each().map(|each| (each.list_digest.clone(), each.item.clone()));
     set("for_each", (each(old) != each(new)).then_some(ReviewRule::NoRule));
     set("repeat", repeat(old, new));

@@ -7,14 +7,18 @@ use crate::failure::Class;
 use crate::run::{
     attempt::AttemptResult,
     cause::Refusal,
-    ending::EndReason,
+    ending::Halt,
     ensure::CheckEnd,
     event::{Answered, Ended, Event, QuestionPut, Usage},
     frame::FrameId,
     outcome::StepStatus,
+    state::RunState,
 };
 use jiff::Timestamp;
-use recipe::value::Value;
+use recipe::{
+    plan::{EnsureRule, StepKind, Target},
+    value::Value,
+};
 
 /// Something to do.
 #[derive(Debug)]
@@ -123,6 +127,26 @@ pub enum Action {
     },
     /// End the run.
     Finish,
+}
+
+impl Action {
+    /// Whether an action only leads to further records: a sub-recipe is entered, or has come to its end. What that
+    /// leads to outside of the journal waits for the disk, and so for these records too.
+    pub fn only_records(&self, state: &RunState) -> bool {
+        match self {
+            Action::StartStep { path, pre_hook, .. } => state.planned(path).is_some_and(|step| {
+                let is_known = matches!(&step.kind, StepKind::Nested { target: Target::Known { .. }, .. });
+                is_known && !pre_hook && !step.ensure.iter().any(EnsureRule::compares_files)
+            }),
+            Action::CloseRecipe { frame, .. } => state.frames[*frame].has_succeeded(),
+            Action::Record(_)
+            | Action::Note { .. }
+            | Action::FinishStep(_)
+            | Action::EndWork(_)
+            | Action::Diagnose { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 /// The end of a step.
@@ -278,8 +302,8 @@ pub enum Happening {
         /// The time.
         now: Timestamp,
     },
-    /// A person or the system asked the run to stop, for this reason. `always` steps that are running continue.
-    StopRequested(EndReason),
+    /// A person or the system asked the run to stop. `always` steps that are running continue.
+    StopRequested(Halt),
     /// All work has ended after a request to stop: what is left to clean up begins.
     CameToRest,
     /// No cleanup step runs any more after a request to stop.

@@ -7,7 +7,7 @@ use crate::{
     failure::Class,
     run::{
         decide::{Decision, consider, decide_in},
-        ending::EndReason,
+        ending::{EndReason, Halt},
         event::{Ended, Event},
         frame::{Frame, FrameId, StepState},
         live::LiveWork,
@@ -137,6 +137,16 @@ impl RunState {
             (0..frame.steps.len()).filter(is_meant).map(|at| frame.step_path(at))
         });
         steps.filter(|_| !self.live.no_cleanup).collect()
+    }
+
+    /// The request to stop the run, if there was one.
+    pub fn halt(&self) -> Option<Halt> {
+        self.live.stop
+    }
+
+    /// Whether all work has ended that does not survive such a request.
+    pub fn has_come_to_rest(&self) -> bool {
+        self.live.has_come_to_rest
     }
 
     /// Whether a step must not continue because the run was stopped.

@@ -3,15 +3,14 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::run::{
-    actions::HookKind, attempt::AttemptResult, ending::EndReason, event::Usage, frame::FrameId,
-    state::RunState,
+    actions::HookKind, attempt::AttemptResult, ending::Halt, event::Usage, frame::FrameId, state::RunState,
 };
 
 /// The work that is under way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveWork {
     /// Why the run was asked to stop; nothing new starts then.
-    pub(crate) stop: Option<EndReason>,
+    pub(crate) stop: Option<Halt>,
     /// After such a request: whether all work has ended that does not survive it.
     pub(crate) has_come_to_rest: bool,
     /// After such a request: whether `always` steps do not run either.

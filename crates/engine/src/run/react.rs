@@ -53,8 +53,8 @@ fn reaction(plan: &Plan, state: &mut RunState, happening: Happening) -> Vec<Acti
         Happening::QuestionReady { put, now } => question::ready(state, *put, now),
         Happening::AnswerGiven(answered) => question::answered(state, *answered),
         Happening::QuestionsDue { now } => question::overdue(state, now),
-        Happening::StopRequested(reason) => {
-            state.live.stop = Some(reason);
+        Happening::StopRequested(halt) => {
+            state.live.stop = Some(halt);
             let state = &mut *state;
             let mut due = std::mem::take(&mut state.live.due_hooks);
             due.retain(|(path, _)| state.survives_stop(path));

@@ -64,7 +64,7 @@ fn next_actions(plan: &Plan, state: &mut RunState) -> Vec<Action> {
     }
     let closing = |frame| state.live.closing.contains(&frame);
     let decision = match state.live.stop {
-        Some(reason) => decide_stopping(state, reason, &closing),
+        Some(halt) => decide_stopping(state, halt.reason(), &closing),
         None => decide(state, &closing),
     };
     match decision {

@@ -1,7 +1,7 @@
 //! Steps that run after the end of their recipe: after a failure, a timeout, or a request to stop.
 
 use engine::{
-    EndReason, Event, Outcome, RunSettings, RunStatus, StepStatus,
+    Event, Halt, Outcome, RunSettings, RunStatus, StepStatus,
     run::{actions::Happening, event::RunResumed},
 };
 
@@ -118,7 +118,7 @@ fn a_stopped_run_runs_only_always_steps_once_all_work_has_ended() {
     let mut run = Driven::new(STOP, "", parallel(1));
     assert_eq!(run.begun(), ["start a 1"]);
     run.record(Driven::spawned("a"), None);
-    assert!(run.happen(Happening::StopRequested(EndReason::Interrupted)).is_empty());
+    assert!(run.happen(Happening::StopRequested(Halt::Interrupt)).is_empty());
     assert!(run.end("a", Outcome::Cancelled).is_empty());
     // the step that was stopped still counts as running, which does not keep the cleanup from starting
     assert_eq!(run.happen(Happening::CameToRest), ["start t 1"]);
@@ -132,7 +132,7 @@ fn a_stopped_run_runs_only_always_steps_once_all_work_has_ended() {
 fn no_cleanup_step_starts_once_that_is_forbidden() {
     let mut run = Driven::new(STOP, "", parallel(1));
     run.begun();
-    run.happen(Happening::StopRequested(EndReason::Interrupted));
+    run.happen(Happening::StopRequested(Halt::Interrupt));
     run.end("a", Outcome::Cancelled);
     assert_eq!(run.happen(Happening::CameToRest), ["start t 1"]);
     assert!(run.happen(Happening::CleanupForbidden).is_empty());
@@ -146,7 +146,7 @@ fn the_recipe_inside_an_always_step_goes_on_when_the_run_is_stopped() {
     let mut run = Driven::new(text, child, parallel(1));
     run.begun();
     assert_eq!(run.end("a", Outcome::Ok), ["completed a", "start n 1", "start n/k 1"]);
-    assert!(run.happen(Happening::StopRequested(EndReason::Cancelled)).is_empty());
+    assert!(run.happen(Happening::StopRequested(Halt::Cancel)).is_empty());
     assert_eq!(run.end("n/k", Outcome::Ok), ["completed n/k", "start n/l 1"]);
     assert_eq!(run.end("n/l", Outcome::Ok), ["completed n/l", "completed n"]);
     assert!(run.happen(Happening::CameToRest).is_empty());

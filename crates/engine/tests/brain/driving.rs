@@ -1,7 +1,7 @@
 //! A driver without processes: it takes the actions of the engine, and reports what a test wants to have happened.
 
 use engine::{
-    EndReason, Event, Outcome, Record, RunSettings, RunState, StepStatus,
+    Event, Halt, Outcome, Record, RunSettings, RunState, StepStatus,
     run::{
         actions::{Action, Happening, HookKind, RecoveryAnswer, StepEnd},
         attempt::AttemptResult,
@@ -238,7 +238,7 @@ fn agents_wait_for_a_free_slot_in_their_order() {
 fn agents_that_wait_when_the_run_stops_have_not_begun() {
     let mut run = Driven::new(AGENTS, "", RunSettings { max_agents: Some(1), ..parallel(8) });
     run.begun();
-    assert_eq!(run.happen(Happening::StopRequested(EndReason::Interrupted)), Vec::<String>::new());
+    assert_eq!(run.happen(Happening::StopRequested(Halt::Interrupt)), Vec::<String>::new());
     // it has no process, so a resume starts it as if it had not been started
     assert_eq!(run.end("a", Outcome::Cancelled), Vec::<String>::new());
     assert_eq!(run.state.step("a").unwrap().status, StepStatus::Pending);
@@ -325,6 +325,6 @@ fn nothing_starts_once_the_run_stops() {
     let mut run = Driven::new(text, "", parallel(1));
     run.begun();
     run.end("a", Outcome::Exit(1));
-    run.happen(Happening::StopRequested(EndReason::Interrupted));
+    run.happen(Happening::StopRequested(Halt::Interrupt));
     assert_eq!(run.happen(Happening::RetryDue { path: "a".to_owned() }), Vec::<String>::new());
 }

@@ -1,7 +1,7 @@
 //! Work and its proof: what is checked, what is repeated, and what a resume makes of it.
 
 use engine::{
-    EndReason, Event, Outcome, StepStatus,
+    Event, Halt, Outcome, StepStatus,
     run::{
         actions::Happening,
         ensure::{CheckEnd, RuleCheck},
@@ -111,7 +111,7 @@ fn a_resume_checks_again_and_does_not_repeat_the_work() {
     assert!(run.state.cut_off_steps().is_empty(), "its work is not cut off");
     assert_eq!(resume(&mut run), ["check a 1"]);
     // a check that was stopped with the run is repeated too
-    run.happen(Happening::StopRequested(EndReason::Interrupted));
+    run.happen(Happening::StopRequested(Halt::Interrupt));
     assert_eq!(ended(&mut run, "a", CheckEnd::Stopped("stopped".to_owned())), NOTHING);
     assert_eq!(resume(&mut run), ["check a 1"]);
     assert_eq!(checked(&mut run, "a", false), ["wait a 0 []"]);
@@ -126,7 +126,7 @@ fn a_run_that_stops_after_the_work_checks_nothing() {
     let text = "name: top\nsteps:\n- {id: a, command: x, ensure: [{file: f}]}\n";
     let mut run = Driven::new(text, "", parallel(1));
     run.begun();
-    run.happen(Happening::StopRequested(EndReason::Interrupted));
+    run.happen(Happening::StopRequested(Halt::Interrupt));
     assert_eq!(run.end("a", Outcome::Ok), ["worked a 1"]);
     assert_eq!(resume(&mut run), ["check a 1"]);
 }

@@ -5,48 +5,8 @@ use super::{plan, verdict};
 /// Commands that change the world outside, one in each line.
 const EFFECTS: &str = include_str!("../../src/knowledge/tests/effect_commands.txt");
 
-const CHECKS: [&str; 40] = [
-    "./run-tests.sh",
-    "bash tests/run.sh",
-    "./scripts/test.sh",
-    "sh test.sh",
-    "python3 tests/run.py",
-    "node test.js",
-    "node --test",
-    "node --test tests/",
-    "./check.sh",
-    "./verify.sh",
-    "./validate.sh",
-    "./scripts/lint.sh",
-    "bash ci/check.sh",
-    "python3 check.py",
-    "./run_tests.py",
-    "bash -e scripts/run-tests.sh",
-    "./test-unit.sh",
-    "python3 test_app.py",
-    "python3 -u app_test.py",
-    "ruby test/app.rb",
-    "./verify-deploy.sh",
-    "./ci.sh",
-    "bash scripts/ci.sh",
-    "./e2e.sh",
-    "./smoke-test.sh",
-    "sh -x validate.sh report.md",
-    "./typecheck.sh",
-    "bin/check",
-    "./bin/verify",
-    "scripts/check-format",
-    "node scripts/validate.mjs",
-    "python3 scripts/verify_output.py",
-    "./runTests.sh",
-    "perl t/check.pl",
-    "tsx checkTypes.ts",
-    "php tests/all.php",
-    "./check-links.sh docs",
-    "zsh test.zsh",
-    "./validate_schema.py x",
-    "bash ./specs/run.sh",
-];
+/// Commands that only check, one in each line.
+const CHECKS: &str = include_str!("../../src/knowledge/tests/check_commands.txt");
 
 fn recipe(before: &str, command: &str, other: &str) -> String {
     format!(
@@ -89,7 +49,7 @@ fn check_kept(before: &str, command: &str) {
 
 #[test]
 fn scripts_that_act_or_check_are_kept() {
-    for command in EFFECTS.lines().chain(CHECKS) {
+    for command in EFFECTS.lines().chain(CHECKS.lines()) {
         check_kept("command: echo c", command);
     }
 }

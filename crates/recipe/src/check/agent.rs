@@ -6,7 +6,6 @@ use crate::{
     agent_ref::AgentRef,
     diagnostic::{Code, Diagnostic, Severity},
     plan::{AgentStep, Permissions, StepKind},
-    source::Place,
     syntax::{
         PermissionsSyntax, StepSyntax, StepType,
         shape::{Optional, Spanned, article},
@@ -14,7 +13,13 @@ use crate::{
     template::Template,
 };
 
-use super::{Checker, extend::Lineage, kind::effective_type, names::UsedIn, unit::UnitScope};
+use super::{
+    Checker,
+    extend::Lineage,
+    kind::{WrittenStep, effective_type},
+    names::UsedIn,
+    unit::UnitScope,
+};
 
 /// The prompt of a step, or the file that has it when the step runs.
 struct PromptSource {
@@ -23,19 +28,11 @@ struct PromptSource {
 }
 
 impl Checker<'_> {
-    pub(super) fn agent(
-        &mut self,
-        fields: &StepSyntax,
-        name: &str,
-        place: Place,
-        at: UsedIn,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let contradicted = self.contradiction(&fields.command, name, "agent", "command")
-            | self.contradiction(&fields.recipe, name, "agent", "recipe")
-            | self.contradiction(&fields.ask, name, "agent", "ask");
+    pub(super) fn agent(&mut self, step: WrittenStep<'_>) -> Option<StepKind> {
+        let WrittenStep { fields, name, place, at, scope } = step;
+        let contradicted = self.is_contradicted(step, "agent", &["command", "recipe", "ask"]);
         if fields.agent.is_none() && fields.prompt.is_none() && fields.prompt_file.is_none() {
-            self.needs(name, "agent", "prompt", place);
+            self.needs(step, "agent", "prompt");
             return None;
         }
         let prompt = self.prompt(fields, at, scope);

@@ -5,37 +5,28 @@ use std::collections::HashSet;
 use crate::{
     diagnostic::{Code, Diagnostic},
     plan::{AskStep, Input, OnTimeout, ShowTemplate, StepKind},
-    source::Place,
     syntax::{InputSyntax, ShownSyntax, StepSyntax, kinds::unknown_word, shape::Spanned},
 };
 
 use super::{
     Checker,
     input::{TypeFields, duplicate},
+    kind::WrittenStep,
     names::UsedIn,
     unit::UnitScope,
 };
 
 impl Checker<'_> {
-    pub(super) fn ask(
-        &mut self,
-        fields: &StepSyntax,
-        name: &str,
-        place: Place,
-        at: UsedIn,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let contradicted = self.contradiction(&fields.command, name, "ask", "command")
-            | self.contradiction(&fields.agent, name, "ask", "agent")
-            | self.contradiction(&fields.prompt, name, "ask", "prompt")
-            | self.contradiction(&fields.recipe, name, "ask", "recipe");
+    pub(super) fn ask(&mut self, step: WrittenStep<'_>) -> Option<StepKind> {
+        let WrittenStep { fields, at, scope, .. } = step;
+        let contradicted = self.is_contradicted(step, "ask", &["command", "agent", "prompt", "recipe"]);
         let question = match &fields.ask {
             Some(question) if !question.value.trim().is_empty() => {
                 // the question is text, as a prompt is
                 self.template(question, UsedIn::Prompt(at.step()), scope.id)
             }
             _ => {
-                self.needs(name, "ask", "ask", place);
+                self.needs(step, "ask", "ask");
                 None
             }
         };

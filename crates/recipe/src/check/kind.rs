@@ -17,29 +17,40 @@ use crate::{
 
 use super::{Checker, names::UsedIn, unit::UnitScope};
 
+/// A step as it is written, and where it is.
+#[derive(Clone, Copy)]
+pub(super) struct WrittenStep<'s> {
+    pub(super) fields: &'s StepSyntax,
+    pub(super) name: &'s str,
+    pub(super) place: Place,
+    pub(super) at: UsedIn,
+    pub(super) scope: &'s UnitScope,
+}
+
+impl<'s> WrittenStep<'s> {
+    /// The fields that say what a step does.
+    fn works(self) -> [(&'static str, &'s Optional<String>); 6] {
+        let fields = self.fields;
+        [
+            ("command", &fields.command),
+            ("agent", &fields.agent),
+            ("prompt", &fields.prompt),
+            ("prompt_file", &fields.prompt_file),
+            ("recipe", &fields.recipe),
+            ("ask", &fields.ask),
+        ]
+    }
+}
+
 impl Checker<'_> {
-    pub(super) fn kind(
-        &mut self,
-        fields: &StepSyntax,
-        name: &str,
-        place: Place,
-        at: UsedIn,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let blank = |text: &Optional<String>| text.as_ref().is_some_and(|text| text.value.trim().is_empty());
-        let doing = [
-            &fields.command,
-            &fields.agent,
-            &fields.prompt,
-            &fields.prompt_file,
-            &fields.recipe,
-            &fields.ask,
-        ];
-        let names = ["command", "agent", "prompt", "prompt_file", "recipe", "ask"];
-        if names.iter().any(|field| fields.unread.contains(field)) {
+    pub(super) fn kind(&mut self, step: WrittenStep<'_>) -> Option<StepKind> {
+        let WrittenStep { fields, name, place, .. } = step;
+        if step.works().iter().any(|(field, _)| fields.unread.contains(field)) {
             return None;
         }
-        if doing.iter().all(|field| field.is_none() || blank(field)) {
+        let is_blank =
+            |field: &Optional<String>| field.as_ref().is_none_or(|text| text.value.trim().is_empty());
+        if step.works().iter().all(|(_, field)| is_blank(field)) {
             self.diagnostics.push(
                 Diagnostic::new(Code::NothingToDo, place, format!("step `{name}` has nothing to do"))
                     .label("no `command`, `agent`, `prompt`, `recipe` or `ask`")
@@ -51,10 +62,10 @@ impl Checker<'_> {
         }
         self.refuse_mode(fields);
         match effective_type(fields) {
-            StepType::Bash => self.shell(fields, name, place, at, scope),
-            StepType::Agent => self.agent(fields, name, place, at, scope),
-            StepType::Recipe => self.nested(fields, name, place, at, scope),
-            StepType::Ask => self.ask(fields, name, place, at, scope),
+            StepType::Bash => self.shell(step),
+            StepType::Agent => self.agent(step),
+            StepType::Recipe => self.nested(step),
+            StepType::Ask => self.ask(step),
         }
     }
 
@@ -72,41 +83,24 @@ impl Checker<'_> {
         }
     }
 
-    fn shell(
-        &mut self,
-        fields: &StepSyntax,
-        name: &str,
-        place: Place,
-        at: UsedIn,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let contradicted = self.contradiction(&fields.agent, name, "bash", "agent")
-            | self.contradiction(&fields.recipe, name, "bash", "recipe")
-            | self.contradiction(&fields.ask, name, "bash", "ask");
+    fn shell(&mut self, step: WrittenStep<'_>) -> Option<StepKind> {
+        let WrittenStep { fields, at, scope, .. } = step;
+        let contradicted = self.is_contradicted(step, "bash", &["agent", "recipe", "ask"]);
         let command = match &fields.command {
             Some(command) if !command.value.trim().is_empty() => self.command(command, at, scope.id),
             _ => {
-                self.needs(name, "bash", "command", place);
+                self.needs(step, "bash", "command");
                 None
             }
         };
         (!contradicted).then_some(StepKind::Shell { command: command? })
     }
 
-    fn nested(
-        &mut self,
-        fields: &StepSyntax,
-        name: &str,
-        place: Place,
-        at: UsedIn,
-        scope: &UnitScope,
-    ) -> Option<StepKind> {
-        let contradicted = self.contradiction(&fields.command, name, "recipe", "command")
-            | self.contradiction(&fields.agent, name, "recipe", "agent")
-            | self.contradiction(&fields.prompt, name, "recipe", "prompt")
-            | self.contradiction(&fields.ask, name, "recipe", "ask");
+    fn nested(&mut self, step: WrittenStep<'_>) -> Option<StepKind> {
+        let WrittenStep { fields, at, scope, .. } = step;
+        let contradicted = self.is_contradicted(step, "recipe", &["command", "agent", "prompt", "ask"]);
         let Some(recipe) = fields.recipe.as_ref().filter(|recipe| !recipe.value.trim().is_empty()) else {
-            self.needs(name, "recipe", "recipe", place);
+            self.needs(step, "recipe", "recipe");
             return None;
         };
         let overrides = self.overrides(fields, at, scope);
@@ -169,29 +163,28 @@ impl Checker<'_> {
     }
 
     /// Reports a field that contradicts the step's type; returns whether it did.
-    pub(super) fn contradiction(
-        &mut self,
-        field: &Optional<String>,
-        step: &str,
-        kind: &str,
-        name: &str,
-    ) -> bool {
-        let Some(field) = field else { return false };
-        self.diagnostics.push(
-            Diagnostic::new(
-                Code::Contradiction,
-                field.place,
-                format!("step `{step}` is {} {kind} step and cannot have `{name}`", article(kind)),
-            )
-            .label(format!("contradicts the type `{kind}`"))
-            .help("split it into two steps, or remove one of the fields"),
-        );
-        true
+    /// Whether a step has one of these fields, which belong to other types. Reports each.
+    pub(super) fn is_contradicted(&mut self, step: WrittenStep<'_>, kind: &str, others: &[&str]) -> bool {
+        let mut is_contradicted = false;
+        for other in others {
+            let written = step.works().into_iter().find(|(name, _)| name == other);
+            let Some(field) = written.and_then(|(_, field)| field.as_ref()) else { continue };
+            let message =
+                format!("step `{}` is {} {kind} step and cannot have `{other}`", step.name, article(kind));
+            self.diagnostics.push(
+                Diagnostic::new(Code::Contradiction, field.place, message)
+                    .label(format!("contradicts the type `{kind}`"))
+                    .help("split it into two steps, or remove one of the fields"),
+            );
+            is_contradicted = true;
+        }
+        is_contradicted
     }
 
-    pub(super) fn needs(&mut self, step: &str, kind: &str, field: &str, place: Place) {
+    pub(super) fn needs(&mut self, step: WrittenStep<'_>, kind: &str, field: &str) {
+        let message = format!("{kind} step `{}` has no `{field}`", step.name);
         self.diagnostics.push(
-            Diagnostic::new(Code::Contradiction, place, format!("{kind} step `{step}` has no `{field}`"))
+            Diagnostic::new(Code::Contradiction, step.place, message)
                 .label(format!("{} {kind} step needs `{field}`", article(kind)))
                 .help(format!("add `{field}: …`, or change `type`")),
         );

@@ -19,7 +19,7 @@ use crate::{
 use super::{
     Checker,
     extend::Lineage,
-    kind::stand_in,
+    kind::{WrittenStep, stand_in},
     names::UsedIn,
     unit::{UnitScope, bad_env_name, begins_with_hyphen, is_variable_name, texts, useless_name},
 };
@@ -43,7 +43,7 @@ impl Checker<'_> {
         let name = id.as_deref().unwrap_or("without id").to_owned();
         let place = fields.id.as_ref().map_or(fields.place.first_character(), |id| id.place);
         let at_step = UsedIn::Step(at);
-        let kind = self.kind(fields, &name, place, at_step, scope);
+        let kind = self.kind(WrittenStep { fields, name: &name, place, at: at_step, scope });
         if let Some(kind) = &kind {
             self.fields_without_effect(fields, kind);
         }

@@ -1,6 +1,7 @@
 //! Tables of conditions: their meaning, their mistakes, and that no text makes them panic.
 
 mod foreseen;
+mod functions;
 mod meaning;
 mod mistakes;
 mod random;

@@ -3,11 +3,14 @@
 
 use std::path::Path;
 
-use engine::run::{
-    cause::Refusal,
-    frame::{FrameId, StepState},
-    outcome::Outcome,
-    text::brief,
+use engine::{
+    RunState,
+    run::{
+        cause::Refusal,
+        frame::{FrameId, StepState},
+        outcome::Outcome,
+        text::brief,
+    },
 };
 use recipe::{
     plan::{AgentStep, Permissions},
@@ -15,18 +18,14 @@ use recipe::{
     template::Template,
 };
 
-use super::{
-    Driver,
-    start_agent::{AgentRequest, AgentScope},
-    start_step::StepStart,
-};
+use super::{RunSpec, preparer::Preparer, start_agent::AgentScope, start_step::StepStart};
 use crate::{
     agents::{
         Program,
         permissions::{SetArguments, able},
     },
     machine::programs,
-    steps::agent::conversation::SessionPrompt,
+    steps::agent::{conversation::SessionPrompt, request::AgentRequest},
     store::folder::RunFolder,
 };
 
@@ -40,15 +39,13 @@ pub(super) struct Spoken {
     pub(super) program: Option<String>,
 }
 
-impl Driver<'_> {
+impl RunSpec<'_> {
     /// What agents may do in a recipe whose step does not say so: as the command line says, the recipe, or one around it.
-    pub(super) fn permissions_in(&self, frame: FrameId) -> Permissions {
-        if let Some(level) = self.spec.agents.permissions {
+    pub(super) fn permissions_in(&self, state: &RunState, frame: FrameId) -> Permissions {
+        if let Some(level) = self.agents.permissions {
             return Permissions { level, required: true };
         }
-        let lineage =
-            std::iter::successors(Some(frame), |id| self.state.frames[*id].parent.map(|(up, _)| up));
-        let said = lineage.into_iter().find_map(|id| self.state.frames[id].unit.limits.permissions);
+        let said = state.lineage(frame).into_iter().find_map(|frame| frame.unit.limits.permissions);
         said.unwrap_or(Permissions::FULL)
     }
 
@@ -58,7 +55,7 @@ impl Driver<'_> {
         named: &[String],
         permissions: Permissions,
     ) -> Result<Vec<String>, Refusal> {
-        let agents = &self.spec.agents;
+        let agents = &self.agents;
         let (names, _) = programs::choices(named, agents);
         let Permissions { level, required } = permissions;
         let can = |name: &&String| match Program::named(name, &agents.custom) {
@@ -77,10 +74,17 @@ impl Driver<'_> {
         Ok(usable)
     }
 
+    /// Whether the changes of an agent step are staged.
+    pub(super) fn stages(&self, agent: &AgentStep) -> bool {
+        agent.auto_stage && !self.options.no_auto_stage
+    }
+}
+
+impl Preparer<'_, '_> {
     /// The programs of a request that can do what it asks for, in their order.
     pub(super) fn usable_programs(&self, path: &str, request: &AgentRequest) -> Result<Vec<String>, Refusal> {
         let agents = &self.spec.agents;
-        let usable = self.able_programs(&request.programs, request.permissions)?;
+        let usable = self.spec.able_programs(&request.programs, request.permissions)?;
         let set = SetArguments {
             level: request.permissions.level,
             model: request.model.is_some(),

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use engine::{
     Event, Outcome,
     run::{
-        actions::{Happening, HookKind},
+        actions::Happening,
         cause::Refusal,
         event::{Answered, QuestionField, QuestionPut, Via},
         question::{AnswerDraft, AnswerRefusal, AskedQuestion, judge},
@@ -14,7 +14,7 @@ use engine::{
 };
 use recipe::plan::{AskStep, ShowTemplate, StepKind};
 
-use super::{DriveError, Driver, start_step::StepStart, tasks::TaskDone};
+use super::{DriveError, Driver};
 use crate::{
     os::clock,
     store::{
@@ -25,22 +25,6 @@ use crate::{
 };
 
 impl Driver<'_> {
-    /// Starts a step that asks a person: its hook runs first.
-    pub(super) fn start_ask(&mut self, start: StepStart) -> Result<(), DriveError> {
-        let StepStart { path, attempt, frame, at, pre_hook, .. } = start;
-        match pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten() {
-            None => self.put_question(path, attempt),
-            Some(hook) => {
-                let go = self.tasks.stop_signal(&path);
-                self.tasks.set.spawn(async move {
-                    let hook = Some(hook.run(go).await);
-                    TaskDone::MayAsk { path, attempt, hook }
-                });
-                Ok(())
-            }
-        }
-    }
-
     /// Copies what a question shows, and puts the question.
     pub(super) fn put_question(&mut self, path: String, attempt: u32) -> Result<(), DriveError> {
         let Some((frame, at)) = self.state.locate(&path) else { return Ok(()) };
@@ -74,7 +58,7 @@ impl Driver<'_> {
     /// Takes the answers that other processes left.
     pub(super) fn take_answers(&mut self) -> Result<(), DriveError> {
         let Some(folder) = self.store.folder.clone() else { return Ok(()) };
-        if self.tasks.halt.is_some() {
+        if self.state.halt().is_some() {
             return Ok(());
         }
         for (id, request) in answer_request::pending(&folder) {
@@ -114,14 +98,14 @@ impl Driver<'_> {
             }
         }
     }
+}
 
-    /// Waits until a question is overdue.
-    pub(super) async fn question_due(deadline: Option<jiff::Timestamp>) {
-        let Some(deadline) = deadline else { return std::future::pending().await };
-        let left = deadline.as_millisecond() - clock::now().as_millisecond();
-        let left = u64::try_from(left).unwrap_or(0);
-        tokio::time::sleep(std::time::Duration::from_millis(left)).await;
-    }
+/// Waits until a question is overdue.
+pub(super) async fn question_due(deadline: Option<jiff::Timestamp>) {
+    let Some(deadline) = deadline else { return std::future::pending().await };
+    let left = deadline.as_millisecond() - clock::now().as_millisecond();
+    let left = u64::try_from(left).unwrap_or(0);
+    tokio::time::sleep(std::time::Duration::from_millis(left)).await;
 }
 
 /// Whether an answer came with this request.

@@ -10,7 +10,6 @@ use engine::run::{
     text::shorten,
 };
 
-use super::Driver;
 use crate::store::{secrets::Mask, values};
 
 /// The most characters of the section.
@@ -24,13 +23,9 @@ const CUT: usize = 4;
 /// The most lines of an output that are quoted.
 const LINES: usize = 40;
 
-impl Driver<'_> {
-    /// Why the agent of a step is asked again, as a section of its prompt.
-    pub(super) fn why_asked_again(&self, path: &str) -> Option<String> {
-        let again = self.state.asked_again(path)?;
-        let section = Section { run: &self.store.dir(), mask: &self.mask, again };
-        Some(shorten(&section.text(), SECTION - 1))
-    }
+/// Why the agent of a step is asked again, as a section of its prompt. `run` is the folder of the run.
+pub(super) fn why_asked_again(run: &Path, mask: &Mask, again: &AskedAgain) -> String {
+    shorten(&Section { run, mask, again }.text(), SECTION - 1)
 }
 
 struct Section<'a> {

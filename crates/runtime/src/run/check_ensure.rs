@@ -7,27 +7,24 @@ use std::{
     sync::Arc,
 };
 
-use engine::run::{actions::StepEnd, cause::Refusal, ensure::conditions_hold, event::Event};
+use engine::run::{cause::Refusal, ensure::conditions_hold};
 use recipe::{
     plan::{EnsureKind, EnsureRule, Step, StepKind},
     scope::Scope,
     template::Template,
 };
 
-use super::{DriveError, Driver, start_step::StepStart, tasks::TaskDone};
+use super::{DriveError, Driver, preparer::Preparer, start_step::StepStart, tasks::TaskDone};
 use crate::{
-    os::{
-        environment::Environment,
-        process::{Marker, Stdin},
-    },
+    os::{environment::Environment, process::Marker},
     steps::{
         ensure::{
             Baseline, ChangeRule, CheckCommand, ComparedFiles, EnsureTask, FilePattern, RuleTask, unmet,
         },
         shell::{
-            attempt::{Command, Progress, SHELL},
+            attempt::{Command, Progress},
             export::own_room,
-            script::{self, ScriptError, ScriptSource},
+            script::{ScriptError, ScriptSource},
         },
         spawn::SpawnContext,
     },
@@ -38,13 +35,28 @@ use crate::{
 };
 
 impl Driver<'_> {
-    /// Stores the value of a step and records that its work is done.
-    pub(super) fn end_work(&mut self, end: StepEnd) -> Result<(), DriveError> {
-        let StepEnd { path, attempt, status, mut ended, value, recovered } = end;
-        ended.value = self.store.store(&path, attempt, value.as_ref())?;
-        self.record(Event::WorkEnded { path, attempt, status, ended, recovered }, value)
+    /// Checks the rules of a step whose work is done.
+    pub(super) fn check_ensure(&mut self, path: String, attempt: u32) -> Result<(), DriveError> {
+        let Some(start) = StepStart::new(&self.state, path, attempt) else { return Ok(()) };
+        self.state.frames[start.frame].bind(start.at);
+        let task = self.preparer().ensure_task(&start)?;
+        let StepStart { path, .. } = start;
+        let go = self.tasks.stop_signal(&path);
+        let progress = self.tasks.progress.0.clone();
+        let what = "checks its `ensure` rules".to_owned();
+        // fails only when the run is over
+        let _ = progress.send(Progress::Activity { path: path.clone(), what });
+        self.tasks.set.spawn(async move {
+            match task.check(go, progress).await {
+                Ok(end) => TaskDone::Ensured { path, attempt, end },
+                Err(error) => TaskDone::Broken(error),
+            }
+        });
+        Ok(())
     }
+}
 
+impl Preparer<'_, '_> {
     /// The state of files before a step, if one of its rules needs it. `cwd` is the directory of the step.
     pub(super) fn baseline(&self, path: &str, cwd: &Path) -> Option<Baseline> {
         let (frame, at) = self.state.locate(path)?;
@@ -60,7 +72,7 @@ impl Driver<'_> {
         let real = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
         let cwd = real(cwd.to_owned());
         let files = ComparedFiles {
-            env: Environment::shared(Arc::clone(&self.environment.variables)),
+            env: self.environment.shared(),
             // a pattern without a meaning is reported by its rule
             patterns: patterns
                 .filter_map(|pattern| FilePattern::rendered(&cwd, pattern, &scope).ok())
@@ -71,28 +83,9 @@ impl Driver<'_> {
         Some(Baseline { file: run.join(RunFolder::step(path)).join("baseline.json"), files })
     }
 
-    /// Checks the rules of a step whose work is done.
-    pub(super) fn check_ensure(&mut self, path: String, attempt: u32) -> Result<(), DriveError> {
-        let Some(start) = StepStart::new(&self.state, path, attempt) else { return Ok(()) };
-        let task = self.ensure_task(&start)?;
-        let StepStart { path, .. } = start;
-        let go = self.tasks.stop_signal(&path);
-        let progress = self.tasks.progress.0.clone();
-        let what = "checks its `ensure` rules".to_owned();
-        // fails only when the run is over
-        let _ = progress.send(Progress::Activity { path: path.clone(), what });
-        self.tasks.set.spawn(async move {
-            match task.check(go, progress).await {
-                Ok(end) => TaskDone::Ensured { path, attempt, end },
-                Err(error) => TaskDone::Broken(error),
-            }
-        });
-        Ok(())
-    }
-
     fn ensure_task(&mut self, start: &StepStart) -> Result<EnsureTask, DriveError> {
         let StepStart { ref path, attempt, frame, at, ref step, .. } = *start;
-        let dir = self.spec.step_dir(&self.state, frame, at);
+        let dir = self.spec.step_dir(self.state, frame, at);
         let mut rules = Vec::with_capacity(step.ensure.len());
         for (number, rule) in step.ensure.iter().enumerate() {
             rules.extend(match &dir {
@@ -127,8 +120,8 @@ impl Driver<'_> {
     /// The environment for staging the work of an agent step, if it is staged once its rules are met.
     fn staged_in(&self, path: &str, step: &Step) -> Option<Environment> {
         let StepKind::Agent(agent) = &step.kind else { return None };
-        let is_staged = self.stages(agent) && conditions_hold(&self.state, path);
-        is_staged.then(|| Environment::shared(Arc::clone(&self.environment.variables)))
+        let is_staged = self.spec.stages(agent) && conditions_hold(self.state, path);
+        is_staged.then(|| self.environment.shared())
     }
 
     /// The paths in conditions whose values are secret.
@@ -189,9 +182,7 @@ impl Driver<'_> {
     ) -> Result<RuleTask, DriveError> {
         let StepStart { ref path, attempt, frame, at, ref step, .. } = *start;
         let dir = RunFolder::check(path, attempt, number);
-        let folder = self.store.dir().join(&dir);
-        make_dir(&folder)?;
-        self.state.frames[frame].bind(at);
+        make_dir(&self.store.dir().join(&dir))?;
         let (own, large) = own_room(self.own_env(frame, at));
         let lineage = self.state.lineage(frame);
         let after = self.state.after_step(path);
@@ -203,7 +194,7 @@ impl Driver<'_> {
         let shell = self.state.frames[frame].unit.shell;
         let source =
             ScriptSource { command: template, scope, lineage: &lineage, max_value, shell, own: large };
-        let script = match script::prepare(source, &folder.join("private"), &self.store.large) {
+        let script = match self.store.script(source, &dir) {
             Ok(script) => script,
             Err(ScriptError::Folder(error)) => return Err(error.into()),
             Err(ScriptError::Refused(refusal)) => {
@@ -211,28 +202,9 @@ impl Driver<'_> {
                 return Ok(RuleTask::Impossible(unmet(&rule, scope, format!("that {refusal}"))));
             }
         };
-        if script.has_files {
-            self.store.prepared.note_private(&dir);
-        }
         let env = Arc::new(self.step_env(frame, at, &dir, (script.env, script.share), own)?);
-        let command = Command {
-            program: SHELL.into(),
-            args: script.args.into_iter().map(Into::into).collect(),
-            env,
-            cwd: cwd.to_owned(),
-            stdin: Stdin::Null,
-            stdout: dir.join("stdout"),
-            stderr: dir.join("stderr"),
-            marker: Marker { run: self.spec.run_id.clone(), step: format!("{path}#{}", RunFolder::CHECK) },
-        };
+        let marker = Marker { run: self.spec.run_id.clone(), step: format!("{path}#{}", RunFolder::CHECK) };
+        let command = Command::shell(script.args, env, cwd.to_owned(), &dir, marker);
         Ok(RuleTask::Command(Box::new(CheckCommand { text: template.text().to_owned(), command })))
-    }
-
-    /// Releases the private files of the commands that checked a step.
-    pub(super) fn release_checks(&mut self, path: &str, attempt: u32) {
-        let rules = self.state.planned(path).map_or(0, |step| step.ensure.len());
-        for number in 1..=rules {
-            self.store.prepared.forget(&RunFolder::check(path, attempt, number));
-        }
     }
 }

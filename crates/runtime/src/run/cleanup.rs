@@ -1,17 +1,12 @@
-//! Cleanup steps: the kind of the failure that they see, and the time that they have after a request to stop.
-//! Never decides which of them run.
+//! Cleanup steps after a request to stop: the time that they have. Never decides which of them run.
 
 use std::time::Duration;
 
-use engine::{
-    Event,
-    failure::{Class, diagnose},
-    run::{actions::Happening, frame::FrameId},
-};
+use engine::{Event, run::actions::Happening};
 use tokio::time::Instant;
 
-use super::{DriveError, Driver, failure_facts::FailedRun};
-use crate::store::cancel_request;
+use super::{DriveError, Driver};
+use crate::store::{cancel_request, folder::RunFolder};
 
 /// How long all cleanup steps together may take after a request to stop.
 pub(crate) const CLEANUP_TIME: Duration = Duration::from_secs(30);
@@ -19,8 +14,6 @@ pub(crate) const CLEANUP_TIME: Duration = Duration::from_secs(30);
 /// The cleanup after a request to stop.
 #[derive(Debug, Default)]
 pub(super) struct StopCleanup {
-    /// Whether all other work has ended.
-    has_begun: bool,
     /// When the cleanup is stopped too.
     until: Option<Instant>,
     /// The last request to cancel the run.
@@ -40,52 +33,29 @@ impl StopCleanup {
     pub(super) fn until(&self) -> Option<Instant> {
         self.until
     }
-}
 
-impl Driver<'_> {
-    /// The kind of the failure that ended a recipe.
-    pub(super) fn class_of_failure(&self, frame: FrameId) -> Class {
-        let (state, dir) = (&self.state, self.store.dir());
-        if state.frames[frame].stopped.is_some() {
-            return Class::Timeout;
-        }
-        let cause = state.first_cause_in(frame);
-        let place = cause.as_ref().and_then(|(path, _)| state.locate(path));
-        let Some((place, (_, ended))) = place.zip(cause) else { return Class::Unknown };
-        let run = FailedRun {
-            plan: &self.plan,
-            state,
-            run_dir: Some(&dir),
-            mask: &self.mask,
-            knowledge: &self.spec.knowledge,
-        };
-        diagnose(&run.facts(place, ended)).class
+    /// Limits the time of the cleanup, unless it is limited already.
+    pub(super) fn limit(&mut self) {
+        self.until.get_or_insert_with(|| Instant::now() + CLEANUP_TIME);
     }
 
     /// Whether the request to cancel the run is another one than the last time.
-    pub(super) fn is_new_request(&mut self) -> bool {
-        let request = self.store.folder.as_ref().and_then(cancel_request::bytes);
-        let last = std::mem::replace(&mut self.cleanup.request, request);
+    pub(super) fn is_new_request(&mut self, folder: &RunFolder) -> bool {
+        let request = cancel_request::bytes(folder);
+        let last = std::mem::replace(&mut self.request, request);
         // a request that was being written was seen before its content
-        last.is_none_or(|last| !last.is_empty() && Some(&last) != self.cleanup.request.as_ref())
+        last.is_none_or(|last| !last.is_empty() && Some(&last) != self.request.as_ref())
     }
+}
 
-    /// Begins to stop: everything but `always` steps ends, and these have a limited time.
-    pub(super) fn stop_all_but_cleanup(&mut self) {
-        let spared = self.state.running_cleanup();
-        if !spared.is_empty() {
-            self.cleanup.until = Some(Instant::now() + CLEANUP_TIME);
-        }
-        self.tasks.stop_all_but(spared);
-    }
-
+impl Driver<'_> {
     /// All work has ended after a request to stop: begins the cleanup. Returns whether that happened now.
     pub(super) fn begin_cleanup(&mut self) -> Result<bool, DriveError> {
-        if std::mem::replace(&mut self.cleanup.has_begun, true) {
+        if self.state.has_come_to_rest() {
             return Ok(false);
         }
         self.tasks.accept_again();
-        self.cleanup.until.get_or_insert_with(|| Instant::now() + CLEANUP_TIME);
+        self.cleanup.limit();
         self.happen(Happening::CameToRest)?;
         Ok(true)
     }

@@ -1,16 +1,11 @@
 //! The driver of a run in this process: its loop from the first record to the last.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    ffi::OsString,
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use engine::{
     Event, RunState,
     run::{
         actions::{Action, Happening},
-        frame::FrameId,
         react::react,
         step::step,
     },
@@ -18,15 +13,20 @@ use engine::{
 use recipe::{plan::Plan, value::Value};
 
 use super::{
-    DriveError, Halt, Notice, Preview, Reporter, Signals, audit::Audit, cleanup::StopCleanup,
-    output::ShownOutput, run_store::RunStore, signals, spec::RunSpec, tasks::Tasks,
+    DriveError, Halt, Notice, Preview, Reporter, Signals,
+    ask::question_due,
+    audit::Audit,
+    cleanup::StopCleanup,
+    output::ShownOutput,
+    preparer::{BaseEnvironment, Preparer},
+    run_store::RunStore,
+    signals,
+    spec::RunSpec,
+    tasks::Tasks,
 };
 use crate::{
     os::{clock, files, guardian::GuardianProcess, process},
-    steps::{
-        agent::ledger::Ledger,
-        shell::{attempt::Progress, context_variables::ContextVariables},
-    },
+    steps::{agent::ledger::Ledger, shell::attempt::Progress},
     store::{
         folder::RunFolder,
         journal::Journal,
@@ -84,20 +84,9 @@ pub struct Driver<'a> {
     pending_actions: Vec<Action>,
     /// Warnings about steps that are being prepared.
     pub(super) pending_notes: Vec<(String, String)>,
-    /// Whether the note about values that are not exported was written.
-    pub(super) noted_left_out: bool,
     /// Processes that were ended before the end of the run.
     pub(super) ended_processes: Vec<process::Survivor>,
     pub(super) cleanup: StopCleanup,
-}
-
-/// The environment that all steps share.
-pub(super) struct BaseEnvironment {
-    pub(super) variables: Arc<BTreeMap<OsString, OsString>>,
-    /// Variables among them that would hold context values, by the recipe in execution.
-    pub(super) of_context: HashMap<FrameId, ContextVariables>,
-    /// The names in the environment of the last process, for the journal.
-    names: BTreeSet<String>,
 }
 
 impl<'a> Driver<'a> {
@@ -108,7 +97,7 @@ impl<'a> Driver<'a> {
         plan.units.iter().for_each(|unit| mask.learn_unit(unit));
         mask.learn_variables(&spec.host.named);
         state.frames.iter().for_each(|frame| mask.learn_frame(frame));
-        let variables = Arc::new(spec.host.step_env(&spec.host.tree(&spec.run_id)));
+        let environment = BaseEnvironment::new(&spec);
         let settings = &mut state.settings;
         // with few file descriptors a run is slower, but does not fail
         settings.max_parallel = settings.max_parallel.min(process::max_children());
@@ -130,11 +119,10 @@ impl<'a> Driver<'a> {
             tasks: Tasks::new(),
             shown: ShownOutput::new(),
             ledger: Arc::default(),
-            environment: BaseEnvironment { variables, of_context: HashMap::new(), names: BTreeSet::new() },
+            environment,
             previews: HashMap::new(),
             pending_actions: Vec::new(),
             pending_notes: Vec::new(),
-            noted_left_out: false,
             ended_processes: Vec::new(),
             cleanup: StopCleanup::default(),
         }
@@ -164,14 +152,17 @@ impl<'a> Driver<'a> {
             self.record(event, None)?;
         }
         // ending processes takes its time; without it, the last record brings the others to disk
-        let worked = self.work(&mut signals).await.and_then(|()| match self.is_all_gone() {
-            true => Ok(()),
-            false => self.store.settle(),
-        });
+        let worked =
+            self.work(&mut signals).await.and_then(|()| match self.tasks.are_all_gone(&self.state) {
+                true => Ok(()),
+                false => self.store.settle(),
+            });
         if let Err(error) = worked {
             // try to save finished work now and again after the processes have ended
             self.store.try_to_sync();
-            self.stop_everything().await;
+            self.tasks.stop_all_but(Vec::new());
+            process::end_marked(&process::Filter::run(&self.spec.run_id), self.spec.host.grace).await;
+            self.tasks.set.abort_all();
             self.store.try_to_sync();
             return Err(error);
         }
@@ -195,7 +186,7 @@ impl<'a> Driver<'a> {
             if self.advance()? {
                 return Ok(());
             }
-            if self.tasks.halt.is_some() && self.tasks.set.is_empty() {
+            if self.state.halt().is_some() && self.tasks.set.is_empty() {
                 match self.begin_cleanup()? {
                     true => continue,
                     false => return Ok(()),
@@ -215,10 +206,10 @@ impl<'a> Driver<'a> {
                 Some(progress) = self.tasks.progress.1.recv() => self.take_progress(progress)?,
                 Some(done) = self.tasks.set.join_next() => self.take(done)?,
                 () = self.shown.outputs.changed() => self.shown.forward(self.reporter, &self.mask),
-                () = Driver::question_due(deadline), if self.tasks.halt.is_none() => {
+                () = question_due(deadline), if self.state.halt().is_none() => {
                     self.happen(Happening::QuestionsDue { now: clock::now() })?;
                 }
-                _ = inbox.tick(), if self.tasks.halt.is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
+                _ = inbox.tick(), if self.state.halt().is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
                 () = tick => self.reporter.notice(Notice::Tick { state: &self.state }),
                 _ = &mut reaper => {}
             }
@@ -266,7 +257,7 @@ impl<'a> Driver<'a> {
 
     /// Syncs the records and prepares the actions in the meantime, then carries out the actions.
     fn perform_pending(&mut self) -> Result<(), DriveError> {
-        if self.pending_actions.iter().all(|action| self.only_records(action)) {
+        if self.pending_actions.iter().all(|action| action.only_records(&self.state)) {
             return self.prepare_pending();
         }
         self.store.begin_sync()?;
@@ -282,7 +273,10 @@ impl<'a> Driver<'a> {
     fn prepare_pending(&mut self) -> Result<(), DriveError> {
         for action in std::mem::take(&mut self.pending_actions) {
             self.perform(action)?;
-            self.tell_warnings()?;
+            self.show_secrets();
+            for (path, warning) in std::mem::take(&mut self.pending_notes) {
+                self.note(&path, &warning)?;
+            }
         }
         Ok(())
     }
@@ -320,16 +314,21 @@ impl<'a> Driver<'a> {
         self.record(Event::Noted { path: Some(path.to_owned()), message, next: None }, None)
     }
 
-    /// Reports the warnings about steps that are being prepared.
-    fn tell_warnings(&mut self) -> Result<(), DriveError> {
-        for (path, warning) in std::mem::take(&mut self.pending_notes) {
-            self.note(&path, &warning)?;
+    /// What steps are prepared from.
+    pub(super) fn preparer(&mut self) -> Preparer<'_, 'a> {
+        Preparer {
+            spec: &self.spec,
+            state: &self.state,
+            store: &mut self.store,
+            mask: &mut self.mask,
+            environment: &mut self.environment,
+            ledger: &self.ledger,
+            notes: &mut self.pending_notes,
         }
-        Ok(())
     }
 
     /// Tells the reporter which values must not be shown.
-    pub(super) fn show_secrets(&mut self) {
+    fn show_secrets(&mut self) {
         if self.shown_secrets != self.mask.len() {
             self.shown_secrets = self.mask.len();
             self.reporter.notice(Notice::Secrets { mask: &self.mask });

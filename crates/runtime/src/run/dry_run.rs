@@ -1,7 +1,5 @@
 //! Dry runs: what each step would do, as far as that is known. Executes nothing.
 
-use std::sync::Arc;
-
 use engine::{
     Event, RunState,
     run::{
@@ -19,7 +17,7 @@ use recipe::{
 };
 use serde::Serialize;
 
-use super::{DriveError, Driver, start_step::declared_env};
+use super::{DriveError, Driver, RunSpec, preparer::declared_env};
 use crate::machine::preflight;
 
 /// The preview of a step, without secrets.
@@ -94,7 +92,13 @@ impl Driver<'_> {
                 let name = name.render(scope);
                 (format!("would run the recipe `{name}`, a name that is known only later"), None)
             }
-            StepKind::Nested { .. } if self.goes_round(path, (frame, at), step) => {
+            // when the recursion ends is unknown
+            StepKind::Nested { .. }
+                if engine::run::decide::undecided(&self.state.frames[frame], at).is_some()
+                    && self
+                        .target(path, frame, step)
+                        .is_ok_and(|unit| self.state.is_inside(frame, &unit)) =>
+            {
                 ("would run a recipe that is already running".to_owned(), None)
             }
             StepKind::Nested { .. } if may_exceed(&self.state, path).is_some() => {
@@ -104,21 +108,6 @@ impl Driver<'_> {
         };
         self.foretell(path, &what, rendered)?;
         self.record(Event::StepSkipped { path: path.to_owned(), reason: SkipReason::DryRun }, None)
-    }
-
-    /// In a dry run: what a step with a loop would do that enters it now.
-    pub(super) fn foreseen_loop(&self, event: &Event) -> Option<(String, String)> {
-        let Event::LoopEntered { path, items } = event else { return None };
-        let step = self.state.planned(path).filter(|_| self.state.settings.dry_run)?;
-        let what = match step.repeat() {
-            Some(repeat) => {
-                let until = repeat.until.as_ref().map(|until| format!(" until `{}`", until.text()));
-                let most = if until.is_some() { "at most " } else { "" };
-                format!("would run {most}{} times{}", repeat.max, until.unwrap_or_default())
-            }
-            None => format!("would run once for each of {} items", items.len()),
-        };
-        Some((path.clone(), what))
     }
 
     /// Reports what a step would do.
@@ -153,7 +142,8 @@ impl Driver<'_> {
         let ensure = (!rules.is_empty()).then(|| masked(&format!("then ensures: {}", rules.join("; "))));
         let limited = match &step.kind {
             StepKind::Agent(agent) => {
-                let permissions = agent.permissions.unwrap_or_else(|| self.permissions_in(frame));
+                let permissions =
+                    agent.permissions.unwrap_or_else(|| self.spec.permissions_in(&self.state, frame));
                 (permissions.level != PermissionLevel::Full)
                     .then(|| format!("permissions: {}", permissions.level.as_str()))
             }
@@ -168,23 +158,6 @@ impl Driver<'_> {
         self.record(Event::Noted { path: Some(path.to_owned()), message, next: None }, None)
     }
 
-    /// Whether a step runs one of the recipes around it under a condition that is still unknown: then it is unknown
-    /// when the recursion ends.
-    fn goes_round(&mut self, path: &str, (frame, at): (FrameId, usize), step: &Step) -> bool {
-        if engine::run::decide::undecided(&self.state.frames[frame], at).is_none() {
-            return false;
-        }
-        let Ok(unit) = self.target(path, frame, step) else { return false };
-        let mut around = Some(frame);
-        while let Some(id) = around {
-            if self.state.frames[id].unit.path == unit.path {
-                return true;
-            }
-            around = self.state.frames[id].parent.map(|(parent, _)| parent);
-        }
-        false
-    }
-
     /// Enters a recipe, or fails as a real run would.
     fn rehearse_nested(
         &mut self,
@@ -193,7 +166,7 @@ impl Driver<'_> {
         step: &Step,
     ) -> Result<(), DriveError> {
         let entered = self.target(path, frame, step).and_then(|unit| {
-            let problem = self.entry_problem((frame, at), &unit);
+            let problem = self.spec.entry_problem(&self.state, (frame, at), &unit);
             problem.map_or(Ok(unit), Err)
         });
         match entered {
@@ -209,11 +182,18 @@ impl Driver<'_> {
             }
         }
     }
+}
 
+impl RunSpec<'_> {
     /// The reason why a recipe cannot be entered with the context that it would get. Values that are unknown in a dry
     /// run are not a reason.
-    pub(super) fn entry_problem(&self, (frame, at): (FrameId, usize), unit: &Arc<Unit>) -> Option<Refusal> {
-        let outer = &self.state.frames[frame];
+    pub(super) fn entry_problem(
+        &self,
+        state: &RunState,
+        (frame, at): (FrameId, usize),
+        unit: &Unit,
+    ) -> Option<Refusal> {
+        let outer = &state.frames[frame];
         let StepKind::Nested { overrides, .. } = &outer.unit.steps[at].kind else { return None };
         // most recipes ask for nothing, and need no context to be told so
         let is_asking =
@@ -221,20 +201,35 @@ impl Driver<'_> {
         if !is_asking && unit.env.required.is_empty() {
             return None;
         }
-        let context = outer.context_below(at, self.state.settings.own_context(unit), overrides);
+        let context = outer.context_below(at, state.settings.own_context(unit), overrides);
         let mut unit = Unit::clone(unit);
         let unknown = outer.unknown_below(at, overrides);
         unit.rules.retain(|(name, _)| !unknown.contains(name));
         unit.inputs.retain(|input| !unknown.contains(&input.name));
-        let dir = self.spec.base_dir(&self.state, frame);
-        let mut problems = preflight::problems_inside(&unit, &context, &dir, &self.spec.working_dir);
+        let dir = self.base_dir(state, frame);
+        let mut problems = preflight::problems_inside(&unit, &context, &dir, &self.working_dir);
         // a dry run needs neither programs nor credentials
-        if !self.state.settings.dry_run {
-            let given = declared_env(&self.state, frame, at).into_iter().map(|(name, _)| name).collect();
-            problems.extend(preflight::missing_in(&unit, &self.spec.host, &given));
+        if !state.settings.dry_run {
+            let given = declared_env(state, frame, at).into_iter().map(|(name, _)| name).collect();
+            problems.extend(preflight::missing_in(&unit, &self.host, &given));
         }
         (!problems.is_empty()).then_some(Refusal::Unready { recipe: unit.name, problems })
     }
+}
+
+/// In a dry run: what a step with a loop would do that enters it now.
+pub(super) fn foreseen_loop(state: &RunState, event: &Event) -> Option<(String, String)> {
+    let Event::LoopEntered { path, items } = event else { return None };
+    let step = state.planned(path).filter(|_| state.settings.dry_run)?;
+    let what = match step.repeat() {
+        Some(repeat) => {
+            let until = repeat.until.as_ref().map(|until| format!(" until `{}`", until.text()));
+            let most = if until.is_some() { "at most " } else { "" };
+            format!("would run {most}{} times{}", repeat.max, until.unwrap_or_default())
+        }
+        None => format!("would run once for each of {} items", items.len()),
+    };
+    Some((path.clone(), what))
 }
 
 /// The limit that a run may exceed with this step.

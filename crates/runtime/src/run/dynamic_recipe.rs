@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use engine::run::{cause::Refusal, frame::FrameId, text::brief};
+use engine::run::{
+    cause::Refusal,
+    frame::{Frame, FrameId},
+    text::brief,
+};
 use recipe::{
     check::{Given, Grafted, LoadError, graft},
     diagnostic::{Diagnostic, Severity},
-    plan::{Step, StepKind, Target, Unit},
+    plan::{Plan, Step, StepKind, Target, Unit, ValueTemplate},
     source::Sources,
 };
 
-use super::Driver;
+use super::{Driver, RunSpec};
 
 impl Driver<'_> {
     /// The recipe that a step runs. If its name is a template, it is found and checked now.
@@ -25,32 +29,10 @@ impl Driver<'_> {
         if name.trim().is_empty() {
             return Err(Refusal::NoRecipeName { step: path.to_owned() });
         }
-        let found = self.spec.loader.recipe(&name, from).map_err(|error| match error {
-            LoadError::NotFound { searched } => {
-                let searched = searched.iter().map(|place| brief(place)).collect();
-                Refusal::RecipeNotFound { name: brief(&name), searched }
-            }
-            LoadError::Unreadable { path, reason } => {
-                Refusal::RecipeUnreadable { path: brief(&path), reason: brief(&reason) }
-            }
-        })?;
-        let handed = overrides.iter().map(|(name, _)| name);
-        let names = self.state.frames[frame].context.keys().chain(handed).cloned().collect();
-        let given = Given { names, ..Given::default() };
-        let grafted = graft(&self.plan, found, self.spec.loader, &given).map_err(|checked| {
-            let is_told = |problem: &&Diagnostic| {
-                self.spec.options.switches.strict || problem.severity == Severity::Error
-            };
-            let problems = checked.diagnostics.iter().filter(is_told);
-            let problems = problems.map(|problem| placed(problem, &checked.sources)).collect();
-            Refusal::RecipeInvalid { name: brief(&name), problems }
-        })?;
-        let warnings = warnings(&grafted);
-        if self.spec.options.switches.strict && !warnings.is_empty() {
-            return Err(Refusal::RecipeInvalid { name: brief(&name), problems: warnings });
-        }
-        let step = path.to_owned();
-        self.pending_notes.extend(warnings.into_iter().map(|warning| (step.clone(), warning_of(&warning))));
+        let grafted =
+            self.spec.find_recipe(&self.plan, &self.state.frames[frame], overrides, (&name, from))?;
+        let warnings = warnings(&grafted).into_iter().map(|warning| (path.to_owned(), warning_of(&warning)));
+        self.pending_notes.extend(warnings);
         self.take_in(grafted).map_err(|error| Refusal::Other(error.to_string()))
     }
 
@@ -63,15 +45,49 @@ impl Driver<'_> {
             if let Some(folder) = &self.store.folder {
                 self.mask.keep(folder.path())?;
             }
-            self.environment.variables =
-                Arc::new(self.spec.host.step_env(&self.spec.host.tree(&self.spec.run_id)));
-            self.environment.of_context.clear();
+            self.environment.renew(&self.spec);
         }
         self.plan = grafted.plan;
         if let (Some(recording), Some(folder)) = (self.spec.recording, &self.store.folder) {
             recording.save(&folder.sources(self.spec.generation))?;
         }
         Ok(Arc::clone(self.plan.unit(grafted.unit)))
+    }
+}
+
+impl RunSpec<'_> {
+    /// Finds and checks a recipe whose name became known now.
+    fn find_recipe(
+        &self,
+        plan: &Plan,
+        frame: &Frame,
+        overrides: &[(String, ValueTemplate)],
+        (name, from): (&str, &str),
+    ) -> Result<Grafted, Refusal> {
+        let found = self.loader.recipe(name, from).map_err(|error| match error {
+            LoadError::NotFound { searched } => {
+                let searched = searched.iter().map(|place| brief(place)).collect();
+                Refusal::RecipeNotFound { name: brief(name), searched }
+            }
+            LoadError::Unreadable { path, reason } => {
+                Refusal::RecipeUnreadable { path: brief(&path), reason: brief(&reason) }
+            }
+        })?;
+        let handed = overrides.iter().map(|(name, _)| name);
+        let names = frame.context.keys().chain(handed).cloned().collect();
+        let given = Given { names, ..Given::default() };
+        let grafted = graft(plan, found, self.loader, &given).map_err(|checked| {
+            let is_told =
+                |problem: &&Diagnostic| self.options.switches.strict || problem.severity == Severity::Error;
+            let problems = checked.diagnostics.iter().filter(is_told);
+            let problems = problems.map(|problem| placed(problem, &checked.sources)).collect();
+            Refusal::RecipeInvalid { name: brief(name), problems }
+        })?;
+        let warnings = warnings(&grafted);
+        if self.options.switches.strict && !warnings.is_empty() {
+            return Err(Refusal::RecipeInvalid { name: brief(name), problems: warnings });
+        }
+        Ok(grafted)
     }
 }
 

@@ -15,23 +15,10 @@ use crate::{
 };
 
 impl Driver<'_> {
-    /// Ends every process of the run, when the runner itself cannot continue.
-    pub(super) async fn stop_everything(&mut self) {
-        self.tasks.stop_all_but(Vec::new());
-        process::end_marked(&process::Filter::run(&self.spec.run_id), self.spec.host.grace).await;
-        self.tasks.set.abort_all();
-    }
-
-    /// Whether certainly nothing of the run is alive. An earlier process of the same run may have left something that
-    /// does not descend from this one.
-    pub(super) fn is_all_gone(&self) -> bool {
-        self.state.resumes == 0 && self.tasks.set.is_empty() && process::is_alone()
-    }
-
     /// Ends the remaining processes of the run and writes its last record.
     pub(super) async fn finish(&mut self, signals: &mut Signals) -> Result<(), DriveError> {
         let (mut ended, mut left) = (std::mem::take(&mut self.ended_processes), Vec::new());
-        if self.store.folder.is_some() && !self.is_all_gone() {
+        if self.store.folder.is_some() && !self.tasks.are_all_gone(&self.state) {
             let filter = process::Filter::run(&self.spec.run_id);
             let mut swept = vec![tokio::select! {
                 biased;
@@ -56,25 +43,14 @@ impl Driver<'_> {
         if let Some(message) = not_json(&self.state) {
             self.record(Event::Noted { path: None, message, next: None }, None)?;
         }
-        let finished = self.result(ended, &left)?;
-        self.record(Event::RunFinished(finished), None)
-    }
-
-    fn result(&self, ended: Vec<Survivor>, left: &[Survivor]) -> Result<RunFinished, DriveError> {
         let reason = end_reason(&self.state);
-        let root = self.state.root();
-        let error = match (self.tasks.halt, root.failed_at) {
-            (Some(halt), _) => Some(halt.error().to_owned()),
-            (None, Some(at)) => root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone()),
-            (None, None) => waiting_words(&self.state),
-        };
-        let error = error.map(|error| self.mask.quotation(&error).into_owned());
+        let error = error_of(&self.state).map(|error| self.mask.quotation(&error).into_owned());
         let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
         // if a process cannot be assigned to a step, any step may have lost its process
         let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();
         let ended_steps =
             of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());
-        Ok(RunFinished {
+        let finished = RunFinished {
             status: reason.status(),
             reason,
             error,
@@ -85,7 +61,18 @@ impl Driver<'_> {
             usage,
             asks: None,
             origin: self.store.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
-        })
+        };
+        self.record(Event::RunFinished(finished), None)
+    }
+}
+
+/// The message of a run that was stopped, has failed, or waits for answers.
+fn error_of(state: &RunState) -> Option<String> {
+    let root = state.root();
+    match root.failed_at {
+        _ if state.halt().is_some() => state.halt().map(|halt| halt.error().to_owned()),
+        Some(at) => root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone()),
+        None => waiting_words(state),
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use engine::{
     Outcome, RunState,
-    failure::{Facts, Producer, StepType},
+    failure::{Class, Facts, Producer, StepType, diagnose},
     knowledge::Knowledge,
     resume::asks_an_agent,
     run::{
@@ -44,6 +44,17 @@ pub struct FailedRun<'a> {
 }
 
 impl FailedRun<'_> {
+    /// The kind of the failure that ended a recipe.
+    pub(crate) fn class_in(&self, frame: FrameId) -> Class {
+        if self.state.frames[frame].stopped.is_some() {
+            return Class::Timeout;
+        }
+        let cause = self.state.first_cause_in(frame);
+        let place = cause.as_ref().and_then(|(path, _)| self.state.locate(path));
+        let Some((place, (_, ended))) = place.zip(cause) else { return Class::Unknown };
+        diagnose(&self.facts(place, ended)).class
+    }
+
     /// The facts about the end of a step.
     pub(crate) fn facts(&self, (id, at): (FrameId, usize), ended: &Ended) -> Facts {
         let FailedRun { plan, state, run_dir, mask, knowledge } = *self;

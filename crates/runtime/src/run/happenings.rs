@@ -60,7 +60,8 @@ impl Driver<'_> {
             }
             TaskDone::Ensured { path, attempt, end } => {
                 self.tasks.forget(&path);
-                self.release_checks(&path, attempt);
+                let rules = self.state.planned(&path).map_or(0, |step| step.ensure.len());
+                self.store.release_checks(&path, attempt, rules);
                 self.happen(Happening::EnsureChecked { path, attempt, end })
             }
             TaskDone::Nothing => Ok(()),
@@ -89,7 +90,7 @@ impl Driver<'_> {
         self.shown.end(&path, ended, self.reporter, &self.mask);
         self.take_hook(hook)?;
         let result = Box::new(result?);
-        let is_stopped = self.tasks.halt.is_some() && result.ended.outcome == Outcome::Cancelled;
+        let is_stopped = self.state.halt().is_some() && result.ended.outcome == Outcome::Cancelled;
         let step = self.state.planned(&path).filter(|step| matches!(step.kind, StepKind::Agent(_)));
         if let Some(step) = step.filter(|_| !is_stopped) {
             show_answer(self.reporter, &self.mask, (&path, step.store.as_deref()), &result);

@@ -18,13 +18,11 @@ use recipe::{
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    Driver,
-    start_step::{context_names, recipe_env, set_variable},
-    tasks::TaskDone,
+    preparer::{Preparer, context_names, recipe_env, set_variable},
+    start_step::StepStart,
 };
 use crate::{
     os::{
-        environment::Environment,
         files,
         process::{Exit, Marker, Stdin},
     },
@@ -65,7 +63,6 @@ pub(crate) struct Hook {
     command: Result<Command, String>,
     grace: std::time::Duration,
     starter: SpawnContext,
-    progress: mpsc::UnboundedSender<Progress>,
 }
 
 /// The context, plus the names that only hooks have.
@@ -90,9 +87,14 @@ impl Scope for HookScope<'_> {
     }
 }
 
-impl Driver<'_> {
+impl Preparer<'_, '_> {
+    /// The hook before a step that begins, if there is one and it has to run.
+    pub(super) fn pre_hook(&mut self, start: &StepStart) -> Option<Hook> {
+        start.pre_hook.then(|| self.hook(start.frame, start.at, HookKind::PreStep)).flatten()
+    }
+
     /// The hook of a step, if its recipe has one of that name.
-    pub(crate) fn hook(&mut self, frame: FrameId, at: usize, kind: HookKind) -> Option<Hook> {
+    pub(super) fn hook(&mut self, frame: FrameId, at: usize, kind: HookKind) -> Option<Hook> {
         let unit = Arc::clone(&self.state.frames[frame].unit);
         let template = match kind {
             HookKind::PreStep => unit.hooks.pre_step.as_ref()?,
@@ -108,7 +110,6 @@ impl Driver<'_> {
             command: self.hook_command(frame, at, name, template, &lent),
             lent,
             starter: SpawnContext { path: path.clone(), attempt, purpose: Some(name), prompt: None },
-            progress: self.tasks.progress.0.clone(),
             path,
             kind,
             run: self.store.dir(),
@@ -138,7 +139,7 @@ impl Driver<'_> {
         let known = hook_names(frame, at, &self.spec.run_id);
         let private = run.join(&dir).join(format!("{name}-private"));
         let names = known.iter().map(|(name, value)| (name.to_uppercase(), value.render().into_owned()));
-        let mut own = recipe_env(&self.state, frame_id, at);
+        let mut own = recipe_env(self.state, frame_id, at);
         names.for_each(|(name, value)| set_variable(&mut own, name, value));
         let (env_names, large) = own_room(own);
         let recipe = &self.state.frames[self.state.in_recipe((frame_id, at)).0];
@@ -154,7 +155,7 @@ impl Driver<'_> {
         };
         let script =
             script::prepare(source, &private, &self.store.large).map_err(|error| error.to_string())?;
-        let mut env = Environment::shared(Arc::clone(&self.environment.variables));
+        let mut env = self.environment.shared();
         env.extend(script.env);
         env.extend(context_names(context));
         env.extend(env_names);
@@ -162,22 +163,12 @@ impl Driver<'_> {
             program: SHELL.into(),
             args: script.args.into_iter().map(Into::into).collect(),
             env: Arc::new(env),
-            cwd: self.spec.base_dir(&self.state, frame_id),
+            cwd: self.spec.base_dir(self.state, frame_id),
             stdin: Stdin::Null,
             stdout: dir.join(format!("{name}.stdout")),
             stderr: dir.join(format!("{name}.stderr")),
             marker: Marker { run: self.spec.run_id.clone(), step: format!("{path}#{name}") },
         })
-    }
-
-    /// Starts the hook after a finished step, if there is one.
-    pub(crate) fn start_hook(&mut self, path: &str, kind: HookKind) {
-        let Some((frame, at)) = self.state.locate(path) else { return };
-        self.state.frames[frame].bind(at);
-        if let Some(hook) = self.hook(frame, at, kind) {
-            let go = self.tasks.stop_signal(&hook_key(path, kind));
-            self.tasks.set.spawn(async move { TaskDone::Hook(hook.run(go).await) });
-        }
     }
 }
 
@@ -214,11 +205,20 @@ impl HookReport {
 }
 
 impl Hook {
+    /// The key of its task.
+    pub(super) fn key(&self) -> String {
+        hook_key(&self.path, self.kind)
+    }
+
     /// Runs the hook to its end.
-    pub(crate) async fn run(self, go: watch::Receiver<StopSignal>) -> HookReport {
+    pub(crate) async fn run(
+        self,
+        go: watch::Receiver<StopSignal>,
+        progress: mpsc::UnboundedSender<Progress>,
+    ) -> HookReport {
         let (path, kind) = (self.path.clone(), self.kind);
         let lent = self.lent.clone();
-        let (error, output) = match self.finish(go).await {
+        let (error, output) = match self.finish(go, progress).await {
             Ok(done) => done,
             Err(error) => (Some(error.to_string()), String::new()),
         };
@@ -227,7 +227,11 @@ impl Hook {
         HookReport { path, hook: kind, error, output }
     }
 
-    async fn finish(self, go: watch::Receiver<StopSignal>) -> Result<(Option<String>, String), FolderError> {
+    async fn finish(
+        self,
+        go: watch::Receiver<StopSignal>,
+        progress: mpsc::UnboundedSender<Progress>,
+    ) -> Result<(Option<String>, String), FolderError> {
         let command = match self.command {
             Ok(command) => command,
             Err(error) => return Ok((Some(error), String::new())),
@@ -235,7 +239,7 @@ impl Hook {
         let (stdout, stderr) = (self.run.join(&command.stdout), self.run.join(&command.stderr));
         let outputs = OutputFiles::open([stdout.clone(), stderr.clone()])?;
         let limit = HOOK_TIME.as_secs_f64();
-        let report = spawn_report(&command, self.starter, self.progress);
+        let report = spawn_report(&command, self.starter, progress);
         let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, report).await;
         let problem = match end {
             ProcessEnd::Exited { exit: Exit::Code(0), .. } | ProcessEnd::Stopped(_) => None,

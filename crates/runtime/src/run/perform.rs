@@ -8,13 +8,11 @@ use engine::{
         frame::FrameId,
     },
 };
-use recipe::{
-    plan::{EnsureRule, StepKind, Target},
-    value::Value,
-};
+use recipe::value::Value;
 
 use super::{
-    DriveError, Driver, Notice, declared_files::produced, start_step::StepStart, tasks::timeout_key,
+    DriveError, Driver, Notice, declared_files::produced, dry_run::foreseen_loop, failure_facts::FailedRun,
+    start_step::StepStart, tasks::timeout_key,
 };
 use crate::os::clock;
 use crate::steps::shell::attempt::read_json;
@@ -24,30 +22,36 @@ impl Driver<'_> {
     pub(super) fn perform(&mut self, action: Action) -> Result<(), DriveError> {
         match action {
             Action::Record(event) => {
-                let looped = self.foreseen_loop(&event);
+                let looped = foreseen_loop(&self.state, &event);
                 self.record(*event, None)?;
-                looped.map_or(Ok(()), |(path, what)| self.foretell(&path, &what, None))
-            }
-            Action::Note { path, message } => self.note(&path, &message),
-            Action::FinishStep(end) => self.finish_step(*end),
-            Action::StartStep { path, attempt, pre_hook, model } => {
-                match StepStart::new(&self.state, path, attempt) {
-                    Some(start) => self.start(StepStart { pre_hook, model, ..start }),
-                    None => Ok(()),
+                if let Some((path, what)) = looped {
+                    self.foretell(&path, &what, None)?;
                 }
             }
-            Action::EndWork(end) => self.end_work(*end),
-            Action::CheckEnsure { path, attempt } => self.check_ensure(path, attempt),
-            Action::StartHook { path, hook } => {
-                self.start_hook(&path, hook);
-                Ok(())
+            Action::Note { path, message } => self.note(&path, &message)?,
+            Action::FinishStep(end) => self.finish_step(*end)?,
+            Action::StartStep { path, attempt, pre_hook, model } => {
+                if let Some(start) = StepStart::new(&self.state, path, attempt) {
+                    self.start(StepStart { pre_hook, model, ..start })?;
+                }
             }
-            Action::CloseRecipe { path, frame } => self.close(path, frame),
-            Action::AskRecovery { path, frame } => self.ask_for_recovery(&path, frame),
+            Action::EndWork(end) => {
+                let StepEnd { path, attempt, status, mut ended, value, recovered } = *end;
+                ended.value = self.store.store(&path, attempt, value.as_ref())?;
+                self.record(Event::WorkEnded { path, attempt, status, ended, recovered }, value)?;
+            }
+            Action::CheckEnsure { path, attempt } => self.check_ensure(path, attempt)?,
+            Action::StartHook { path, hook } => {
+                let Some((frame, at)) = self.state.locate(&path) else { return Ok(()) };
+                self.state.frames[frame].bind(at);
+                if let Some(hook) = self.preparer().hook(frame, at, hook) {
+                    self.tasks.start_hook(hook);
+                }
+            }
+            Action::CloseRecipe { path, frame } => self.close(path, frame)?,
+            Action::AskRecovery { path, frame } => self.ask_for_recovery(&path, frame)?,
             Action::WaitForRetry { path, milliseconds, leftovers } => {
-                let leftovers = self.spec.leftovers(leftovers);
-                self.tasks.wait_for_retry(path, milliseconds, leftovers);
-                Ok(())
+                self.tasks.wait_for_retry(path, milliseconds, self.spec.leftovers(leftovers));
             }
             Action::WaitForIteration { path, due } => {
                 let seconds = due.duration_since(clock::now()).as_secs_f64();
@@ -55,46 +59,23 @@ impl Driver<'_> {
                     self.reporter.notice(Notice::IterationWait { path: &path, seconds });
                 }
                 self.tasks.wait_for_iteration(path, due);
-                Ok(())
             }
-            Action::LimitRecipe { path, seconds } => {
-                self.tasks.limit_recipe(path, seconds);
-                Ok(())
-            }
-            Action::StopBelow { path, why, spared } => {
-                self.tasks.stop_below(&path, &why, &spared);
-                Ok(())
-            }
+            Action::LimitRecipe { path, seconds } => self.tasks.limit_recipe(path, seconds),
+            Action::StopBelow { path, why, spared } => self.tasks.stop_below(&path, &why, &spared),
             Action::EndLeftovers { leftovers, failed } => {
-                let leftovers = self.spec.leftovers(leftovers);
-                self.tasks.end_leftovers(leftovers, failed);
-                Ok(())
+                self.tasks.end_leftovers(self.spec.leftovers(leftovers), failed);
             }
             Action::Diagnose { path, frame } => {
-                let class = self.class_of_failure(frame);
-                self.happen(Happening::Diagnosed { path, frame, class })
+                let (plan, state, knowledge) = (&self.plan, &self.state, &self.spec.knowledge);
+                let dir = self.store.dir();
+                let run = FailedRun { plan, state, run_dir: Some(&dir), mask: &self.mask, knowledge };
+                let class = run.class_in(frame);
+                self.happen(Happening::Diagnosed { path, frame, class })?;
             }
             // the loop returns
-            Action::Finish => Ok(()),
+            Action::Finish => {}
         }
-    }
-
-    /// Whether an action only leads to further records: a sub-recipe is entered, or has come to its end. What that
-    /// leads to outside of the journal waits for the disk, and so for these records too.
-    pub(super) fn only_records(&self, action: &Action) -> bool {
-        match action {
-            Action::StartStep { path, pre_hook, .. } => self.state.planned(path).is_some_and(|step| {
-                let is_known = matches!(&step.kind, StepKind::Nested { target: Target::Known { .. }, .. });
-                is_known && !pre_hook && !step.ensure.iter().any(EnsureRule::compares_files)
-            }),
-            Action::CloseRecipe { frame, .. } => self.state.frames[*frame].has_succeeded(),
-            Action::Record(_)
-            | Action::Note { .. }
-            | Action::FinishStep(_)
-            | Action::EndWork(_)
-            | Action::Diagnose { .. } => true,
-            _ => false,
-        }
+        Ok(())
     }
 
     /// Stores the value of a step and records its end.

@@ -13,24 +13,18 @@ use engine::{
 };
 use recipe::plan::{JsonMode, Permissions, Recoverer, Step, StepKind};
 
-use super::{
-    DriveError, Driver, recovery_prompt, start_agent::AgentRequest, start_step::StepStart, tasks::TaskDone,
+use super::{DriveError, Driver, RunSpec, recovery_prompt, start_step::StepStart, tasks::TaskDone};
+use crate::{
+    machine::programs,
+    steps::agent::{attempt::run_once, request::AgentRequest},
 };
-use crate::{machine::programs, steps::agent::attempt::run_once};
 
 impl Driver<'_> {
-    /// The reason why no agent can be asked, if there is one.
-    fn recovery_problem(&self, recoverer: &Recoverer, permissions: Permissions) -> Option<String> {
-        let missing = programs::problem_of_all(&recoverer.programs, &self.spec.agents, &self.spec.host);
-        let refused = || self.able_programs(&recoverer.programs, permissions).err();
-        missing.map(|missing| missing.text).or_else(|| refused().map(|why| why.to_string()))
-    }
-
     /// Asks an agent to finish the work of a sub-recipe.
     pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
         let recoverer = recoverer(&self.state, id);
-        let permissions = self.permissions_in(id);
-        if let Some(problem) = self.recovery_problem(&recoverer, permissions) {
+        let permissions = self.spec.permissions_in(&self.state, id);
+        if let Some(problem) = recovery_problem(&self.spec, &recoverer, permissions) {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
             return self.take_recovery(path.to_owned(), id, RecoveryVerdict::NotRecovered(message), None);
         }
@@ -40,21 +34,15 @@ impl Driver<'_> {
         let step = &start.step;
         let name = decide::called(&self.state, id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[start.frame]));
+        let prompt = recovery_prompt::prompt(&self.state, id, &self.mask);
+        let timeout = step.timeout_beside(self.spec.options.step_timeout);
         let request = AgentRequest {
-            prompt: recovery_prompt::prompt(&self.state, id, &self.mask),
-            system_prompt: None,
             model: model.filter(|model| !model.is_empty()),
             programs: recoverer.programs,
-            permissions,
-            args: Vec::new(),
-            continued: None,
-            timeout: step.timeout_beside(self.spec.options.step_timeout),
-            idle_timeout: None,
-            auto_stage: false,
-            json_retries: 0,
+            ..AgentRequest::new(prompt, permissions, timeout)
         };
         let cwd = self.spec.base_dir(&self.state, id);
-        let mut task = match self.agent_task(&start, cwd, request)? {
+        let mut task = match self.preparer().agent_task(&start, cwd, request)? {
             Ok(task) => task,
             Err(exhausted) => {
                 let message = format!(
@@ -87,6 +75,13 @@ impl Driver<'_> {
         });
         Ok(())
     }
+}
+
+/// The reason why no agent can be asked, if there is one.
+fn recovery_problem(spec: &RunSpec<'_>, recoverer: &Recoverer, permissions: Permissions) -> Option<String> {
+    let missing = programs::problem_of_all(&recoverer.programs, &spec.agents, &spec.host);
+    let refused = || spec.able_programs(&recoverer.programs, permissions).err();
+    missing.map(|missing| missing.text).or_else(|| refused().map(|why| why.to_string()))
 }
 
 /// The agent that the step around a recipe names for its recovery.

@@ -18,7 +18,10 @@ use recipe::value::Value;
 
 use super::{DriveError, prepared_folder::PreparedFolder};
 use crate::{
-    steps::shell::context_file::{ContextFile, Sharing},
+    steps::shell::{
+        context_file::{ContextFile, Sharing},
+        script::{self, Script, ScriptError, ScriptSource},
+    },
     store::{
         folder::{FolderError, RunFolder, make_dir},
         journal::Journal,
@@ -142,6 +145,22 @@ impl RunStore {
         match &self.folder {
             Some(folder) => Ok(Some(values::store(folder.path(), Path::new("."), &value)?)),
             None => Ok(Some(Stored::Inline(value))),
+        }
+    }
+
+    /// Makes the script of a command whose private files belong to a folder of the run.
+    pub(super) fn script(&mut self, source: ScriptSource<'_>, dir: &Path) -> Result<Script, ScriptError> {
+        let script = script::prepare(source, &self.dir().join(dir).join("private"), &self.large)?;
+        if script.has_files {
+            self.prepared.note_private(dir);
+        }
+        Ok(script)
+    }
+
+    /// Releases the private files of the commands that checked the rules of a step.
+    pub(super) fn release_checks(&mut self, path: &str, attempt: u32, rules: usize) {
+        for number in 1..=rules {
+            self.prepared.forget(&RunFolder::check(path, attempt, number));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{EndReason, run::actions::Happening};
+use engine::run::{actions::Happening, ending::Halt};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{DriveError, Driver, Notice};
@@ -13,50 +13,6 @@ use crate::{
 
 /// The message for a second request to stop.
 pub(crate) const TOLD_AGAIN: &str = "second signal: killing the remaining processes";
-
-/// Why a run was asked to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halt {
-    /// SIGINT.
-    Interrupt,
-    /// SIGTERM or SIGQUIT.
-    Terminate,
-    /// SIGHUP: the terminal is gone.
-    Hangup,
-    /// Another process asked for it.
-    Cancel,
-}
-
-impl Halt {
-    /// Why a run that was stopped ended.
-    pub fn reason(self) -> EndReason {
-        match self {
-            Halt::Interrupt => EndReason::Interrupted,
-            Halt::Terminate | Halt::Hangup => EndReason::Terminated,
-            Halt::Cancel => EndReason::Cancelled,
-        }
-    }
-
-    /// The error message of such a run.
-    pub(crate) fn error(self) -> &'static str {
-        match self {
-            Halt::Interrupt => "interrupted by SIGINT",
-            Halt::Terminate => "interrupted by SIGTERM",
-            Halt::Hangup => "interrupted by SIGHUP",
-            Halt::Cancel => "cancelled",
-        }
-    }
-
-    /// The message while the run stops.
-    pub(crate) fn why(self) -> &'static str {
-        match self {
-            Halt::Interrupt => "interrupted: stopping running steps",
-            Halt::Terminate => "SIGTERM received: stopping running steps",
-            Halt::Hangup => "the terminal is gone: stopping running steps",
-            Halt::Cancel => "cancelled: stopping running steps",
-        }
-    }
-}
 
 /// How often to check whether a wait is over.
 const LOOK: Duration = Duration::from_millis(20);
@@ -97,15 +53,13 @@ impl Driver<'_> {
     pub(super) fn halt(&mut self, halt: Halt) -> Result<(), DriveError> {
         if halt == Halt::Cancel {
             self.take_answers()?;
+            let folder = self.store.folder.as_ref().filter(|folder| cancel_requested(folder));
+            // a request in the inbox is also announced by a signal
+            if !folder.is_some_and(|folder| self.cleanup.is_new_request(folder)) {
+                return Ok(());
+            }
         }
-        if halt == Halt::Cancel && !self.store.folder.as_ref().is_some_and(cancel_requested) {
-            return Ok(());
-        }
-        // a request in the inbox is also announced by a signal
-        if halt == Halt::Cancel && !self.is_new_request() {
-            return Ok(());
-        }
-        if self.tasks.halt.is_some() {
+        if self.state.halt().is_some() {
             // the user does not want to wait
             self.happen(Happening::CleanupForbidden)?;
             self.tasks.stop_all_but(Vec::new());
@@ -114,14 +68,18 @@ impl Driver<'_> {
             return Ok(());
         }
         self.reporter.notice(Notice::Stopping { why: halt.why() });
-        self.tasks.halt = Some(halt);
         let no_cleanup = self.spec.options.switches.no_cleanup
             || self.store.folder.as_ref().is_some_and(cancel_request::skips_cleanup);
         if no_cleanup {
             self.happen(Happening::CleanupForbidden)?;
         }
-        self.stop_all_but_cleanup();
-        self.happen(Happening::StopRequested(halt.reason()))
+        // `always` steps that are running continue, for a limited time
+        let spared = self.state.running_cleanup();
+        if !spared.is_empty() {
+            self.cleanup.limit();
+        }
+        self.tasks.stop_all_but(spared);
+        self.happen(Happening::StopRequested(halt))
     }
 }
 

@@ -8,13 +8,12 @@ use std::{
 use engine::{
     Outcome,
     run::{
-        actions::HookKind,
         budget,
         cause::{Exhausted, Refusal},
     },
 };
 use recipe::{
-    plan::{AgentStep, Permissions},
+    plan::AgentStep,
     scope::{Final, Scope},
     step_facts::StepFacts,
     template::Template,
@@ -22,8 +21,7 @@ use recipe::{
 };
 
 use super::{
-    DriveError, Driver,
-    start_step::{StepStart, taken},
+    DriveError, Driver, asked_again::why_asked_again, preparer::Preparer, start_step::StepStart,
     tasks::TaskDone,
 };
 use crate::{
@@ -33,7 +31,7 @@ use crate::{
     steps::{
         agent::{
             attempt::{AgentTask, run_agent},
-            conversation::SessionPrompt,
+            request::AgentRequest,
         },
         shell::export::own_room,
     },
@@ -44,42 +42,36 @@ use crate::{
 const DIRECTORY: &str = "working_directory";
 const UNATTENDED: &str = "NONINTERACTIVE";
 
-/// A request to an agent.
-pub(super) struct AgentRequest {
-    pub(super) prompt: String,
-    pub(super) continued: Option<SessionPrompt>,
-    pub(super) system_prompt: Option<String>,
-    pub(super) model: Option<String>,
-    /// The programs that the step names.
-    pub(super) programs: Vec<String>,
-    pub(super) permissions: Permissions,
-    pub(super) args: Vec<String>,
-    pub(super) timeout: Option<f64>,
-    pub(super) idle_timeout: Option<f64>,
-    pub(super) auto_stage: bool,
-    pub(super) json_retries: u64,
-}
-
 impl Driver<'_> {
     pub(super) fn start_agent(&mut self, start: StepStart, agent: &AgentStep) -> Result<(), DriveError> {
         let prepared = self.spec.step_dir(&self.state, start.frame, start.at);
-        let prepared = prepared.and_then(|cwd| Ok((self.agent_request(&start, agent, &cwd)?, cwd)));
-        let (request, cwd) = match prepared {
-            Ok(prepared) => prepared,
-            Err(refusal) => {
-                self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Refused(refusal));
+        let prepared =
+            prepared.and_then(|cwd| Ok((self.preparer().agent_request(&start, agent, &cwd)?, cwd)));
+        let task = match prepared {
+            Ok((request, cwd)) => self.preparer().agent_task(&start, cwd, request)?.map_err(Outcome::Budget),
+            Err(refusal) => Err(Outcome::Refused(refusal)),
+        };
+        let task = match task {
+            Ok(task) => task,
+            Err(outcome) => {
+                self.tasks.refuse(&start.path, start.attempt, "agent", outcome);
                 return Ok(());
             }
         };
-        match self.agent_task(&start, cwd, request)? {
-            Ok(task) => self.spawn_agent(start, task),
-            Err(exhausted) => {
-                self.tasks.refuse(&start.path, start.attempt, "agent", Outcome::Budget(exhausted));
-                Ok(())
-            }
-        }
+        let wake = self.shown.watch(&start.path, &task.run.join(&task.dir).join("stdout"))?;
+        let hook = self.preparer().pre_hook(&start);
+        let baseline = self.preparer().baseline(&start.path, &task.cwd);
+        let StepStart { path, attempt, .. } = start;
+        let progress = self.tasks.progress.0.clone();
+        self.tasks.start(path.clone(), hook, baseline, move |hook, go| async move {
+            let result = Box::new(run_agent(task, wake, go, progress).await);
+            TaskDone::Attempt { path, attempt, hook, result }
+        });
+        Ok(())
     }
+}
 
+impl Preparer<'_, '_> {
     /// What an agent step asks, or why it cannot.
     fn agent_request(
         &self,
@@ -93,8 +85,11 @@ impl Driver<'_> {
             Some(file) => self.read_prompt(start.frame, &file.render(&scope), &scope)?,
             None => agent.prompt.render(&scope),
         };
-        let task = match self.why_asked_again(&start.path) {
-            Some(why) => format!("{}\n\n{why}", written.trim_end()),
+        let task = match self.state.asked_again(&start.path) {
+            Some(again) => {
+                let why = why_asked_again(&self.store.dir(), self.mask, again);
+                format!("{}\n\n{why}", written.trim_end())
+            }
             None => written,
         };
         let spoken = self.conversation(start, agent, task);
@@ -106,20 +101,17 @@ impl Driver<'_> {
             }),
             model: start.model.clone().or_else(model).filter(|model| !model.is_empty()),
             programs: spoken.program.map_or_else(|| agent.programs.clone(), |program| vec![program]),
-            permissions: agent.permissions.unwrap_or_else(|| self.permissions_in(start.frame)),
+            permissions: agent
+                .permissions
+                .unwrap_or_else(|| self.spec.permissions_in(self.state, start.frame)),
             args: agent.args.iter().map(|arg| arg.render(&scope)).collect(),
             timeout: start.step.timeout_beside(self.spec.options.step_timeout),
             idle_timeout: agent.idle_timeout,
-            auto_stage: self.stages(agent),
+            auto_stage: self.spec.stages(agent),
             json_retries: agent.json_retries,
         };
         request.programs = self.usable_programs(&start.path, &request)?;
         Ok(request)
-    }
-
-    /// Whether the changes of an agent step are staged.
-    pub(super) fn stages(&self, agent: &AgentStep) -> bool {
-        agent.auto_stage && !self.spec.options.no_auto_stage
     }
 
     /// Prepares an agent call; the inner error has the spent budgets.
@@ -130,8 +122,8 @@ impl Driver<'_> {
         request: AgentRequest,
     ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
         let StepStart { ref path, attempt, frame, ref step, .. } = *start;
-        let limits = budget::limits(&self.state, frame);
-        if let Some(exhausted) = budget::used_up(&limits, &*self.ledger) {
+        let limits = budget::limits(self.state, frame);
+        if let Some(exhausted) = budget::used_up(&limits, &**self.ledger) {
             return Ok(Err(exhausted));
         }
         let dir = RunFolder::attempt(path, attempt);
@@ -150,25 +142,16 @@ impl Driver<'_> {
             purpose: None,
             program: programs.next().unwrap_or_else(|| self.spec.agents.program().to_owned()),
             others: programs.collect(),
-            permissions: request.permissions,
-            args: request.args,
+            request,
             settings: self.spec.agents.clone(),
-            prompt: request.prompt,
-            continued: request.continued,
-            system_prompt: request.system_prompt,
-            model: request.model,
             env,
             cwd,
             dir,
-            timeout: request.timeout,
-            idle_timeout: request.idle_timeout,
             grace: self.spec.host.grace,
             user: if self.spec.host.is_root { User::Root } else { User::Ordinary },
-            auto_stage: request.auto_stage,
-            json_retries: request.json_retries,
             limits,
             account: self.ledger.open(path),
-            ledger: Arc::clone(&self.ledger),
+            ledger: Arc::clone(self.ledger),
         }))
     }
 
@@ -182,7 +165,7 @@ impl Driver<'_> {
         let (fitting, large) = own_room(self.own_env(frame, at));
         let mut notes = Vec::new();
         let mut own = in_files(&self.store.dir().join(dir), large, &mut notes)?;
-        self.pending_notes.extend(notes.into_iter().map(|note| (path.clone(), note)));
+        self.notes.extend(notes.into_iter().map(|note| (path.clone(), note)));
         own.extend(fitting);
         let mut env = self.step_env(frame, at, dir, (exported.env, exported.share), own)?;
         let known = [
@@ -194,27 +177,6 @@ impl Driver<'_> {
             env.set_missing(name, value);
         }
         Ok(env)
-    }
-
-    fn spawn_agent(&mut self, start: StepStart, task: AgentTask) -> Result<(), DriveError> {
-        let StepStart { path, attempt, frame, at, pre_hook, .. } = start;
-        let wake = self.shown.watch(&path, &task.run.join(&task.dir).join("stdout"))?;
-        let hook = pre_hook.then(|| self.hook(frame, at, HookKind::PreStep)).flatten();
-        let baseline = self.baseline(&path, &task.cwd);
-        let go = self.tasks.stop_signal(&path);
-        let progress = self.tasks.progress.0.clone();
-        self.tasks.set.spawn(async move {
-            let report = match hook {
-                Some(hook) => Some(hook.run(go.clone()).await),
-                None => None,
-            };
-            if let Some(Err(error)) = taken(baseline).await {
-                return TaskDone::Broken(error);
-            }
-            let result = Box::new(run_agent(task, wake, go, progress).await);
-            TaskDone::Attempt { path, attempt, hook: report, result }
-        });
-        Ok(())
     }
 }
 

@@ -2,24 +2,27 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use engine::Outcome;
 use engine::run::{
     actions::FailedRecipe, attempt::AttemptResult, cause::Refusal, ensure::CheckEnd, event::Usage,
     frame::FrameId, recovery_answer::RecoveryVerdict, step_path::is_below,
 };
+use engine::{Outcome, RunState};
 use jiff::Timestamp;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
 };
 
-use super::{Halt, hooks::HookReport};
+use super::hooks::{Hook, HookReport};
 use crate::{
     os::{
         clock,
         process::{self, Filter, Survivor},
     },
-    steps::shell::attempt::{Progress, StopSignal, duration, stopped},
+    steps::{
+        ensure::Baseline,
+        shell::attempt::{Progress, StopSignal, duration, stopped},
+    },
     store::folder::FolderError,
 };
 
@@ -28,8 +31,6 @@ pub(super) struct Tasks {
     pub(super) set: JoinSet<TaskDone>,
     stop_senders: BTreeMap<String, watch::Sender<StopSignal>>,
     pub(super) progress: (mpsc::UnboundedSender<Progress>, mpsc::UnboundedReceiver<Progress>),
-    /// The request to stop the run.
-    pub(super) halt: Option<Halt>,
     /// Whether tasks that start are stopped at once.
     is_stopping: bool,
     /// Steps that continue, with everything inside them, while the others are stopped.
@@ -75,7 +76,6 @@ impl Tasks {
             set: JoinSet::new(),
             stop_senders: BTreeMap::new(),
             progress: mpsc::unbounded_channel(),
-            halt: None,
             is_stopping: false,
             spared: Vec::new(),
         }
@@ -89,6 +89,43 @@ impl Tasks {
         }
         self.stop_senders.insert(key.to_owned(), sender);
         receiver
+    }
+
+    /// Starts the work of a step, after the hook before it and after the state of its files is stored.
+    pub(super) fn start<W: Future<Output = TaskDone> + Send + 'static>(
+        &mut self,
+        path: String,
+        hook: Option<Hook>,
+        baseline: Option<Baseline>,
+        work: impl FnOnce(Option<HookReport>, watch::Receiver<StopSignal>) -> W + Send + 'static,
+    ) {
+        let go = self.stop_signal(&path);
+        let progress = self.progress.0.clone();
+        self.set.spawn(async move {
+            let hook = match hook {
+                Some(hook) => Some(hook.run(go.clone(), progress).await),
+                None => None,
+            };
+            if let Some(baseline) = baseline
+                && let Err(error) = baseline.take().await
+            {
+                return TaskDone::Broken(error);
+            }
+            work(hook, go).await
+        });
+    }
+
+    /// Starts a hook after a step.
+    pub(super) fn start_hook(&mut self, hook: Hook) {
+        let go = self.stop_signal(&hook.key());
+        let progress = self.progress.0.clone();
+        self.set.spawn(async move { TaskDone::Hook(hook.run(go, progress).await) });
+    }
+
+    /// Whether certainly nothing of the run is alive. An earlier process of the same run may have left something that
+    /// does not descend from this one.
+    pub(super) fn are_all_gone(&self, state: &RunState) -> bool {
+        state.resumes == 0 && self.set.is_empty() && process::is_alone()
     }
 
     /// Forgets a task that has ended.

@@ -34,7 +34,7 @@ pub(super) struct StepProgram {
 impl Machine {
     /// Reads the configuration, and the `.env` files of the recipe, as a run does.
     pub(super) fn new(args: &ExplainArgs, plan: &Plan, environment: &Environment) -> Machine {
-        let dir = working_dir(args.places.working_dir.as_deref(), environment);
+        let dir = working_dir(args.reading.places.working_dir.as_deref(), environment);
         let dir = std::fs::canonicalize(&dir).unwrap_or(dir);
         let machine = environment.machine.with_files(plan, &environment.machine.cwd, &dir);
         let choice = AgentChoice { agent_binary: args.agent_binary.clone(), permissions: args.permissions };

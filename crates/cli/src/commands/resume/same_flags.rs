@@ -31,7 +31,7 @@ pub(super) fn asked<'a>(
     environment: &Environment,
 ) -> AskedResume<'a> {
     let opened = runs.open(folder.clone()).ok();
-    let mut places = args.places.clone();
+    let mut places = args.reading.places.clone();
     let kept = opened.iter().flat_map(|opened| opened.header.options.recipe_dirs.clone());
     places.recipe_dirs.extend(kept);
     let library = load_recipe::library(&places, environment);
@@ -60,23 +60,23 @@ fn same(args: &ResumeArgs, recipe: Option<&Path>, mask: &Mask, environment: &Env
     let named = [
         ("--recipe", recipe.or(args.recipe.as_deref()).map(path)),
         ("--from", args.from.clone()),
-        ("--include-tags", tags(args.tags.included())),
-        ("--exclude-tags", tags(args.tags.excluded())),
+        ("--include-tags", tags(args.reading.tags.included())),
+        ("--exclude-tags", tags(args.reading.tags.excluded())),
         ("--permissions", args.options.permissions.map(|level| level.as_str().to_owned())),
     ];
     for (flag, value) in named {
         flags.extend(value.map(|value| format!(" {}", option(flag, &value))));
     }
-    for file in &args.context.context_files {
+    for file in &args.reading.context.context_files {
         flags.push_str(&format!(" {}", option("--context-file", &path(&environment.absolute(file)))));
     }
-    for set in &args.context.set {
+    for set in &args.reading.context.set {
         match set.split_once('=').filter(|(name, _)| mask.is_secret(name.trim())) {
             Some((name, _)) => flags.push_str(&format!(" {}", option("--set", &format!("{name}=…")))),
             None => flags.push_str(&format!(" {}", option("--set", set))),
         }
     }
-    for (name, file) in args.context.set_file.iter().filter_map(|set| set.split_once('=')) {
+    for (name, file) in args.reading.context.set_file.iter().filter_map(|set| set.split_once('=')) {
         let file = path(&environment.absolute(Path::new(file)));
         flags.push_str(&format!(" {}", option("--set-file", &format!("{name}={file}"))));
     }

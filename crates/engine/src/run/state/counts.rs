@@ -1,5 +1,7 @@
 //! Counting steps against the limits of every recipe around them. Never decides whether a limit is exceeded.
 
+use recipe::plan::Unit;
+
 use super::RunState;
 use crate::run::frame::{Frame, FrameId};
 
@@ -8,6 +10,11 @@ impl RunState {
     pub fn lineage(&self, frame: FrameId) -> Vec<&Frame> {
         let around = |frame: &&Frame| frame.parent.map(|(parent, _)| &self.frames[parent]);
         std::iter::successors(Some(&self.frames[frame]), around).collect()
+    }
+
+    /// Whether a frame runs a recipe, itself or further up.
+    pub fn is_inside(&self, frame: FrameId, unit: &Unit) -> bool {
+        self.lineage(frame).iter().any(|frame| frame.unit.path == unit.path)
     }
 
     /// Counts steps that run.

@@ -20,7 +20,7 @@ use engine::{
     },
 };
 use recipe::{
-    plan::{JsonMode, Permissions, Step},
+    plan::{JsonMode, Step},
     value::Value,
 };
 use tokio::sync::{Notify, mpsc, watch};
@@ -35,6 +35,7 @@ use crate::{
             conversation::{Said, SessionPrompt, asked_nothing},
             file_changes,
             ledger::{Account, Ledger},
+            request::AgentRequest,
             staging::{changes_before, stage},
         },
         shell::attempt::{AttemptResult, Progress, StopSignal, read_json, reference},
@@ -61,38 +62,20 @@ pub struct AgentTask {
     pub program: String,
     /// Other programs, for the case that its service does not work.
     pub others: Vec<String>,
-    /// What the agent may do.
-    pub permissions: Permissions,
-    /// More arguments for the program.
-    pub args: Vec<String>,
+    /// What it is asked, and how.
+    pub request: AgentRequest,
     /// How the program is called.
     pub settings: AgentSettings,
-    /// The prompt of a new conversation, without the footer.
-    pub prompt: String,
-    /// The conversation that is continued, if that is possible.
-    pub continued: Option<SessionPrompt>,
-    /// The role of the agent.
-    pub system_prompt: Option<String>,
-    /// The model.
-    pub model: Option<String>,
     /// Its environment.
     pub env: Environment,
     /// Its directory.
     pub cwd: PathBuf,
     /// Files of the attempt, relative to the run's folder.
     pub dir: PathBuf,
-    /// Seconds after which it is ended.
-    pub timeout: Option<f64>,
-    /// Seconds of silence after which it is ended.
-    pub idle_timeout: Option<f64>,
     /// How long it has to end by itself.
     pub grace: Duration,
     /// Whether the user is root.
     pub user: agents::User,
-    /// Whether changed files are staged.
-    pub auto_stage: bool,
-    /// How often to ask again for valid JSON.
-    pub json_retries: u64,
     /// The limits that it shares with others.
     pub limits: Vec<Limit>,
     /// The usage of all agents.
@@ -111,7 +94,7 @@ pub async fn run_agent(
     let mut watch = CallControl { wake, go, progress };
     let mut calls = CallsSoFar::default();
     let began = file_changes::moment(&task.run.join(&task.dir));
-    let before = match task.auto_stage {
+    let before = match task.request.auto_stage {
         true => changes_before(&task.cwd, &task.env).await,
         false => Ok(None),
     };
@@ -180,7 +163,8 @@ pub async fn run_once(
 ) -> Result<(Call, Usage), FolderError> {
     let mut watch = CallControl { wake, go, progress };
     let mut calls = CallsSoFar::default();
-    let call = ask_patiently(&task, Said::anew(&task.prompt), task.account, &mut calls, &mut watch).await?;
+    let call =
+        ask_patiently(&task, Said::anew(&task.request.prompt), task.account, &mut calls, &mut watch).await?;
     Ok((call, calls.usage))
 }
 
@@ -194,12 +178,12 @@ async fn ask_in_turn(
     let mut notes = Vec::new();
     let mut account = task.account;
     loop {
-        let continued = task.continued.clone().filter(|_| task.has_sessions());
+        let continued = task.request.continued.clone().filter(|_| task.has_sessions());
         let mut call = match &continued {
             Some(SessionPrompt { session, prompt }) => {
                 calls.ask(task, Said { prompt, session: Some(session) }, account, watch).await?
             }
-            None => calls.ask(task, Said::anew(&task.prompt), account, watch).await?,
+            None => calls.ask(task, Said::anew(&task.request.prompt), account, watch).await?,
         };
         if continued.is_some() && asked_nothing(&call) {
             notes.push(format!(
@@ -207,7 +191,7 @@ async fn ask_in_turn(
                 task.program
             ));
             account = task.ledger.open(&task.path);
-            call = calls.ask(task, Said::anew(&task.prompt), account, watch).await?;
+            call = calls.ask(task, Said::anew(&task.request.prompt), account, watch).await?;
         }
         let Some(note) = task.move_on(&call) else { return Ok((call, notes)) };
         watch.tell(&task.path, note.clone());
@@ -279,7 +263,7 @@ async fn read_answer(
 ) -> Result<AttemptResult, FolderError> {
     let mut finished = AttemptResult::ok();
     let mut unasked = None;
-    for _ in 0..task.json_retries {
+    for _ in 0..task.request.json_retries {
         let problem = match task.step.json {
             JsonMode::Text => break,
             _ => crate::steps::shell::attempt::json_value(&task.step, &answer).err(),
@@ -291,7 +275,7 @@ async fn read_answer(
         }
         watch.tell(&task.path, format!("asked again for JSON: {problem}"));
         let account = task.ledger.open(&task.path);
-        let prompt = reminder(&task.prompt, &problem);
+        let prompt = reminder(&task.request.prompt, &problem);
         let call = ask_once_more(task, &prompt, account, calls, watch).await?;
         finished.notes.extend(denial(&call));
         match call {

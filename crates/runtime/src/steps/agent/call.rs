@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
 
     async fn supervise(&mut self, watch: &mut CallControl) -> End {
         let task = self.task;
-        let deadline = after(self.began, task.timeout);
+        let deadline = after(self.began, task.request.timeout);
         let mut activity = Activity::new(self.running.identity(), &task.cwd, &self.stdout, &self.stderr);
         loop {
             let more = self.feed(watch) == Fed::More;
@@ -241,7 +241,7 @@ impl<'a> Session<'a> {
                 () = sleep_until(deadline) => return End::TimedOut,
                 () = sleep_until(patience) => return End::AfterResult,
                 () = ledger::patience(&task.limits, &task.ledger) => {}
-                idle = activity.idle(task.idle_timeout) => return End::Idle(idle),
+                idle = activity.idle(task.request.idle_timeout) => return End::Idle(idle),
                 () = watch.wake.notified() => {}
                 () = tokio::task::yield_now(), if more => {}
             }

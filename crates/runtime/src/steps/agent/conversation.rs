@@ -53,7 +53,7 @@ impl AgentTask {
 
     /// What its program is limited to: everything, if it cannot be limited as wished.
     pub(crate) fn level(&self) -> PermissionLevel {
-        let Permissions { level, .. } = self.permissions;
+        let Permissions { level, .. } = self.request.permissions;
         match self.described().is_some_and(|program| program.can(level)) {
             true => level,
             false => PermissionLevel::Full,
@@ -62,7 +62,7 @@ impl AgentTask {
 
     /// The note that a wish about permissions is not fulfilled.
     pub(crate) fn unlimited(&self) -> Option<String> {
-        let wished = self.permissions.level;
+        let wished = self.request.permissions.level;
         (self.level() != wished).then(|| {
             let (program, level) = (&self.program, wished.as_str());
             format!("warning: `{program}` cannot run with `permissions: {level}`, so it may do everything")
@@ -83,7 +83,7 @@ impl AgentTask {
         let next = self.others.remove(0);
         let before = std::mem::replace(&mut self.program, next);
         // a session belongs to its program
-        self.continued = None;
+        self.request.continued = None;
         Some(format!("`{before}` {why}: asking `{}` instead", self.program))
     }
 }

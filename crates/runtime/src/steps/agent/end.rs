@@ -34,7 +34,7 @@ pub(crate) enum End {
 pub(crate) fn cut_short(end: End, task: &AgentTask, stdout: &Path, said: &str) -> (Outcome, String) {
     match end {
         End::TimedOut => {
-            let seconds = task.timeout.unwrap_or_default();
+            let seconds = task.request.timeout.unwrap_or_default();
             explained(Outcome::TimedOut(seconds), &last_words(stdout, said))
         }
         End::Idle(seconds) => explained(Outcome::Idle(seconds), ""),

@@ -9,4 +9,5 @@ pub(crate) mod file_changes;
 pub mod ledger;
 pub(crate) mod news;
 pub(crate) mod prepare;
+pub mod request;
 pub(crate) mod staging;

@@ -44,15 +44,15 @@ pub(crate) fn prepare(
     make_dir(&scratch)?;
     let request = Request {
         prompt: agents::add_footer(said.prompt),
-        system_prompt: task.system_prompt.clone(),
-        model: task.model.clone(),
+        system_prompt: task.request.system_prompt.clone(),
+        model: task.request.model.clone(),
         cwd: task.cwd.clone(),
         session: said.session.map(str::to_owned),
         scratch,
         user: task.user,
         tools: task.settings.tools,
         permissions: task.level(),
-        more_args: task.args.clone(),
+        more_args: task.request.args.clone(),
     };
     let program = Program::named(&task.program, &task.settings.custom);
     let (binary, invocation, reader) = match (&task.settings.launcher, &program) {

@@ -107,6 +107,28 @@ pub struct Command {
     pub marker: Marker,
 }
 
+impl Command {
+    /// A script whose output goes to the files `stdout` and `stderr` of a folder.
+    pub fn shell(
+        args: Vec<String>,
+        env: Arc<Environment>,
+        cwd: PathBuf,
+        dir: &Path,
+        marker: Marker,
+    ) -> Command {
+        Command {
+            program: SHELL.into(),
+            args: args.into_iter().map(Into::into).collect(),
+            env,
+            cwd,
+            stdin: Stdin::Null,
+            stdout: dir.join("stdout"),
+            stderr: dir.join("stderr"),
+            marker,
+        }
+    }
+}
+
 /// Progress of a running attempt.
 #[derive(Debug)]
 pub enum Progress {
