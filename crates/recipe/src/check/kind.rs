@@ -36,10 +36,10 @@ impl Checker<'_> {
             &fields.ask,
         ];
         let names = ["command", "agent", "prompt", "prompt_file", "recipe", "ask"];
-        if names.iter().any(|field| fields.unread.contains(field)) {
-            return None;
-        }
         if doing.iter().all(|field| field.is_none() || blank(field)) {
+            if names.iter().any(|field| fields.unread.contains(field)) {
+                return None;
+            }
             self.diagnostics.push(
                 Diagnostic::new(Code::NothingToDo, place, format!("step `{name}` has nothing to do"))
                     .label("no `command`, `agent`, `prompt`, `recipe` or `ask`")
@@ -67,7 +67,8 @@ impl Checker<'_> {
             self.diagnostics.push(
                 Diagnostic::new(Code::UnknownWord, mode.place, message)
                     .label("not a permission")
-                    .help("write `permissions: read-only` instead"),
+                    .help("write `permissions: read-only` instead")
+                    .recent(),
             );
         }
     }
