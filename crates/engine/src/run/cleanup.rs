@@ -13,6 +13,7 @@ use crate::{
         live::LiveWork,
         outcome::{Outcome, StepStatus, StopCause},
         state::RunState,
+        step_path::is_below,
     },
 };
 
@@ -89,6 +90,7 @@ pub(crate) fn decide_stopping(
         }
         let at = frame.next_cleanup(|when| when == When::Always).filter(|_| state.live.has_come_to_rest)?;
         match &frame.cleanup {
+            _ if state.cleans_up_below(*id) => None,
             Some(cleanup) if cleanup.stopped.is_some() && cleanup.open > 0 => None,
             Some(cleanup) if cleanup.stopped.is_some() => consider(state, *id, at),
             _ => {
@@ -110,6 +112,15 @@ impl RunState {
     pub(crate) fn is_after_stop(&self, id: FrameId) -> bool {
         let is_after = |frame: &&Frame| frame.cleanup.as_ref().is_some_and(|it| it.stopped.is_some());
         self.lineage(id).iter().any(is_after)
+    }
+
+    /// Whether cleanup steps of a stopped run are running in a recipe inside this one.
+    fn cleans_up_below(&self, id: FrameId) -> bool {
+        let is_open =
+            |frame: &Frame| frame.cleanup.as_ref().is_some_and(|it| it.stopped.is_some() && it.open > 0);
+        let inside = self.active.iter().filter(|inner| **inner != id);
+        let mut inside = inside.map(|inner| &self.frames[*inner]);
+        inside.any(|inner| is_open(inner) && is_below(&inner.path, &self.frames[id].path))
     }
 
     /// How many steps run at the same time as those of a recipe. Steps that were stopped with the run have not ended in
@@ -173,6 +184,7 @@ impl RunState {
     /// Takes over a run whose process is gone in order to stop it: none of its work is going on.
     pub fn take_over_to_stop(&mut self) {
         self.running = 0;
+        self.work.pause();
         self.live = LiveWork::after(self);
     }
 

@@ -267,7 +267,11 @@ impl<'a> Live<'a> {
         let messages = processes(finished).chain(self.hooks.take_repeated());
         messages.for_each(|text| self.line('⚠', &mask.quotation(&text)));
         if !self.out.stdout_is_terminal {
-            let icon = if finished.status == RunStatus::Completed { '✓' } else { '✗' };
+            let icon = match finished.status {
+                RunStatus::Completed => '✓',
+                RunStatus::Waiting => '⏸',
+                _ => '✗',
+            };
             self.line(icon, &format!("{} {}", state.root().unit.name, run_ending(finished.status, state)));
         }
     }
@@ -283,7 +287,8 @@ impl<'a> Live<'a> {
 
     fn finished(&mut self, path: &str, state: &RunState, mask: &Mask) {
         self.flush(path);
-        let Some(step) = state.step(path) else { return };
+        let Some((frame, at)) = state.locate(path) else { return };
+        let (frame, step) = (&state.frames[frame], &state.frames[frame].steps[at]);
         let is_agent = self.steps.get(path).is_some_and(|watched| watched.is_agent);
         if is_agent
             && self.audience == Audience::People
@@ -296,9 +301,9 @@ impl<'a> Live<'a> {
         let counter = counter(path, state);
         let text = match step.status {
             StepStatus::Completed if !step.recovered => duration(crate::report::words::taken(step)),
-            _ => ending(step, state, mask),
+            _ => ending(frame, at, state, mask),
         };
-        self.line(icon(step.status), &format!("{path} ({counter}) {text}"));
+        self.line(icon(frame.shown_status(at)), &format!("{path} ({counter}) {text}"));
     }
 
     fn output(&mut self, path: &str, stream: Stream, bytes: &[u8]) {
