@@ -310,6 +310,24 @@ fn cancelling_a_run_without_a_process_cleans_up() {
 }
 
 #[test]
+fn cancelling_a_run_that_was_killed_while_it_cleaned_up_ends_the_cleanup() {
+    let inner = "name: inner\nsteps:\n- {id: k, command: 'echo x > slow; sleep 60'}\n- {id: d, when: always, command: 'echo d >> log; test -e slow2 || { echo x > slow2; sleep 60; }'}\n";
+    let recipe = "name: r\nsteps:\n- {id: n, recipe: inner}\n- {id: down, when: always, command: echo down >> log}\n";
+    for (again, log) in [("", "d\nd\ndown\n"), ("idempotent: false, ", "d\ndown\n")] {
+        let inner = inner.replace("{id: d, ", &format!("{{id: d, {again}"));
+        let env = env().file("inner.yaml", inner).file("r.yaml", recipe);
+        let started = env.spawn(["r.yaml"]);
+        env.wait_for("slow");
+        started.signal("INT");
+        env.wait_for("slow2");
+        started.kill();
+        let cancelled = env.run(["cancel", "last"]);
+        assert_eq!((cancelled.code, env.read("log").as_str()), (0, log), "{again}{}", cancelled.all());
+        assert_eq!(env.survivors(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn a_failed_cleanup_of_a_cancelled_run_is_reported() {
     let recipe = "name: r\nsteps:\n- {id: q, ask: 'Go on?'}\n- {id: w, when: always, command: exit 4}\n- {id: v, when: always, command: touch v}\n";
     let env = env();

@@ -49,6 +49,18 @@ impl Frame {
         (0..self.steps.len()).find(is_next)
     }
 
+    /// The process is gone: `always` steps that it left half-way are run again, unless they must not be repeated.
+    fn take_over_cleanup(&mut self) {
+        self.cleanup.iter_mut().for_each(|cleanup| cleanup.open = 0);
+        for (step, state) in self.unit.steps.iter().zip(&mut self.steps) {
+            let is_cut_off = state.status == StepStatus::Running && state.frame.is_none();
+            if is_cut_off && step.when == When::Always && step.idempotent {
+                state.status = StepStatus::Pending;
+                self.open = self.open.saturating_sub(1);
+            }
+        }
+    }
+
     /// A cleanup step, or the hook after it, has ended.
     pub(crate) fn end_cleanup_work(&mut self, at: usize) {
         if let Some(cleanup) = self.cleanup.as_mut().filter(|_| self.steps[at].is_cleanup) {
@@ -186,6 +198,9 @@ impl RunState {
         self.running = 0;
         self.work.pause();
         self.live = LiveWork::after(self);
+        for id in self.active.clone() {
+            self.frames[id].take_over_cleanup();
+        }
     }
 
     /// The cleanup steps of a recipe begin.
