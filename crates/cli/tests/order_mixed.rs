@@ -312,7 +312,8 @@ fn cancelling_a_run_without_a_process_cleans_up() {
 #[test]
 fn cancelling_a_run_that_was_killed_while_it_cleaned_up_ends_the_cleanup() {
     let inner = "name: inner\nsteps:\n- {id: k, command: 'echo x > slow; sleep 60'}\n- {id: d, when: always, command: 'echo d >> log; test -e slow2 || { echo x > slow2; sleep 60; }'}\n";
-    let recipe = "name: r\nsteps:\n- {id: n, recipe: inner}\n- {id: down, when: always, command: echo down >> log}\n";
+    let recipe =
+        "name: r\nsteps:\n- {id: n, recipe: inner}\n- {id: down, when: always, command: echo down >> log}\n";
     for (again, log) in [("", "d\nd\ndown\n"), ("idempotent: false, ", "d\ndown\n")] {
         let inner = inner.replace("{id: d, ", &format!("{{id: d, {again}"));
         let env = env().file("inner.yaml", inner).file("r.yaml", recipe);
