@@ -35,6 +35,15 @@ pub(crate) fn icon(status: StepStatus) -> char {
     }
 }
 
+/// The icon of a run that has ended.
+pub(crate) fn run_icon(status: RunStatus) -> char {
+    match status {
+        RunStatus::Completed => '✓',
+        RunStatus::Waiting => '⏸',
+        _ => '✗',
+    }
+}
+
 /// The position of a step in its recipe: `4/23`.
 pub(crate) fn counter(path: &str, state: &RunState) -> String {
     match state.locate(path) {

@@ -314,7 +314,7 @@ impl Maker<'_> {
         self.connect(&mut step, before);
         self.flavour(&mut step);
         // no chance of its own, so that all other parts stay as they are
-        step.is_proven = self.is_full && word % 3 == 0;
+        step.is_proven = self.is_full && word.is_multiple_of(3);
         self.publish(&step, known);
         step
     }

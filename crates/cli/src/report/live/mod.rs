@@ -20,7 +20,7 @@ use std::{
 };
 
 use engine::{
-    Event, Outcome, Record, RunState, RunStatus, StepStatus,
+    Event, Outcome, Record, RunState, StepStatus,
     run::{event::RunFinished, message::in_short, outcome::StopCause},
 };
 use jiff::Timestamp;
@@ -55,7 +55,7 @@ use crate::{
         step_output::Labels,
         words::{
             count, counter, duration, ending, ends_block, first_line, fixing, icon, iteration_wait, kept,
-            next_attempt, processes, recipe_log, run_ending,
+            next_attempt, processes, recipe_log, run_ending, run_icon,
         },
     },
 };
@@ -267,12 +267,10 @@ impl<'a> Live<'a> {
         let messages = processes(finished).chain(self.hooks.take_repeated());
         messages.for_each(|text| self.line('⚠', &mask.quotation(&text)));
         if !self.out.stdout_is_terminal {
-            let icon = match finished.status {
-                RunStatus::Completed => '✓',
-                RunStatus::Waiting => '⏸',
-                _ => '✗',
-            };
-            self.line(icon, &format!("{} {}", state.root().unit.name, run_ending(finished.status, state)));
+            self.line(
+                run_icon(finished.status),
+                &format!("{} {}", state.root().unit.name, run_ending(finished.status, state)),
+            );
         }
     }
 
