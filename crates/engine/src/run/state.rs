@@ -289,10 +289,7 @@ impl RunState {
                 self.count_lost_repair();
                 self.repair = None;
             }
-            Event::RunResumed(resumed) => {
-                self.count_lost_agents();
-                self.resume(plan, resumed);
-            }
+            Event::RunResumed(resumed) => self.resume(plan, resumed),
             Event::RunFinished(finished) => {
                 self.end_cleanup(finished.reason);
                 (self.finished, self.finished_at) = (Some(finished.clone()), Some(record.at));

@@ -89,7 +89,7 @@ impl Story {
         let care = if seed.is_multiple_of(32) { Care::All } else { Care::Some };
         let shelf = Shelf::by_seed(seed);
         let letters = Letters::by_seed(seed, &shelf);
-        // a run that stays needs somebody who answers
+        // only with a person who answers, a run that stays comes to its end
         let wait = letters.is_some() && chance.percent(70);
         let options = Options { asking: AskOptions { wait, ..AskOptions::default() }, ..options };
         let story = Story::new(seed, base, shelf, options, care);
