@@ -45,6 +45,29 @@ fn a_run_of_format_one_opens_and_goes_on() {
     assert_eq!(env.run(["resume", "20260101"]).code, 8);
 }
 
+/// Words of other tools are errors now; a run that began when they were warnings keeps its recipe.
+#[test]
+fn a_run_whose_recipe_breaks_a_later_rule_opens_and_goes_on() {
+    let (env, run, _) = golden("format-1");
+    let source = run.join("sources/00-r.yaml");
+    let text = fs::read_to_string(&source).unwrap();
+    let text = text.replace("name: golden\n", "name: golden\non: push\n");
+    fs::write(&source, text.replace("  - id: end\n", "  - id: end\n    if: main\n")).unwrap();
+    let shown = env.run(["show", "20260101", "--output-format", "json"]);
+    assert_eq!((shown.code, &shown.json()["status"]), (0, &"failed".into()), "{}", shown.all());
+    env.write("go", "");
+    fs::copy(&source, env.path("r.yaml")).unwrap();
+    fs::copy(run.join("sources/01-child.yaml"), env.path("child.yaml")).unwrap();
+    for refused in [vec!["r.yaml"], vec!["resume", "20260101", "--recipe", "r.yaml"]] {
+        let refused = env.run(refused);
+        assert_eq!(refused.code, 2, "{}", refused.all());
+        assert!(refused.all().contains("a recipe has no field `on`"), "{}", refused.all());
+    }
+    let output = env.run(["resume", "20260101", "--output-format", "json"]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert_eq!(output.json()["context"]["end"], "va vk 20000");
+}
+
 /// A run whose steps failed for causes of every kind that needs no agent, and that was then resumed.
 #[test]
 fn a_run_of_format_two_opens_and_goes_on() {

@@ -50,7 +50,7 @@ Context:
   api_token = [REDACTED]
   empty = (empty)
 Inputs:
-  who (required): Who asks
+  who (text, required): Who asks
 Steps:
   1. diff [bash]
      Command: git diff

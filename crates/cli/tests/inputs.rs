@@ -347,7 +347,7 @@ fn an_input_without_a_type_takes_values_as_before() {
 }
 
 #[test]
-fn an_input_without_a_type_is_reported_as_such() {
+fn an_input_without_a_type_is_shown_as_text() {
     let env = env();
     env.write(
         "r.yaml",
@@ -356,7 +356,8 @@ fn an_input_without_a_type_is_reported_as_such() {
     let json = env.run(["explain", "r.yaml", "--output-format", "json"]).json();
     let types: Vec<&str> =
         json["inputs"].as_array().unwrap().iter().filter_map(|input| input["type"].as_str()).collect();
-    assert_eq!(types, ["any", "text"], "{json:#}");
+    assert_eq!(types, ["text", "text"], "{json:#}");
+    assert!(env.run(["explain", "r.yaml"]).stdout.contains("Inputs:\n  a (text)\n  b (text)\n"));
 }
 
 #[test]

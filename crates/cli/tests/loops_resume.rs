@@ -128,6 +128,9 @@ fn logs_follow_the_item_that_has_the_number_now() {
     env.write("list", r#"["n", "a"]"#);
     assert_eq!(json(&env, &["resume", "last", "--from", "l", "--yes"]).code, 1);
     assert_eq!(env.run(["logs", "last", "e[0]"]).stdout, "out-n\n");
+    let shown = json(&env, &["show", "last"]).json();
+    let instance = &shown["step_results"][1]["steps"][0];
+    assert_eq!((&instance["step_id"], &instance["attempts"]), (&"e[0]".into(), &1.into()), "the item is new");
     assert_eq!(env.run(["logs", "last", "e.1"]).stdout, "out-a\n");
     let gone = env.run(["logs", "last", "e[2]"]);
     assert_eq!(gone.stdout, "out-c\n");

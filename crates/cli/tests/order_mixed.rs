@@ -284,7 +284,8 @@ fn the_result_of_a_graph_is_that_of_its_last_wave() {
 
 #[test]
 fn cancelling_a_run_without_a_process_cleans_up() {
-    let inner = "name: inner\nsteps:\n- {id: WORK}\n- {id: d, when: always, command: echo inner >> log}\n";
+    let inner =
+        "name: inner\nsteps:\n- {id: WORK}\n- {id: d, when: always, command: sleep 0.3; echo inner >> log}\n";
     let recipe = "name: r\nsteps:\n- {id: up, command: echo up >> log; echo U}\n- {id: n, recipe: inner}\n- {id: f, when: failed, command: echo failed >> log}\n- {id: down, when: always, command: 'echo \"down {{up}} {{failure.class}}\" >> log'}\n";
     for work in ["q, ask: 'Go on?'", "k, command: 'echo x > slow; sleep 60'"] {
         let env = env().file("inner.yaml", inner.replace("WORK", work)).file("r.yaml", recipe);
@@ -300,12 +301,29 @@ fn cancelling_a_run_without_a_process_cleans_up() {
         assert_eq!(cancelled.code, 0, "{}", cancelled.all());
         assert!(cancelled.stdout.contains("cancelled; all its processes have ended"), "{}", cancelled.all());
         let log = env.read("log");
-        let mut lines: Vec<&str> = log.lines().collect();
-        lines.sort_unstable();
-        assert_eq!(lines, ["down U interrupted", "inner", "up"], "{work}");
+        assert_eq!(log, "up\ninner\ndown U interrupted\n", "{work}: the inner recipe comes first");
         assert_eq!(env.run(["show", "last", "--output-format", "json"]).json()["status"], "cancelled");
         assert_eq!(env.run(["cancel", "last"]).code, 0);
         assert_eq!(env.read("log"), log, "{work}: twice");
+        assert_eq!(env.survivors(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn cancelling_a_run_that_was_killed_while_it_cleaned_up_ends_the_cleanup() {
+    let inner = "name: inner\nsteps:\n- {id: k, command: 'echo x > slow; sleep 60'}\n- {id: d, when: always, command: 'echo d >> log; test -e slow2 || { echo x > slow2; sleep 60; }'}\n";
+    let recipe =
+        "name: r\nsteps:\n- {id: n, recipe: inner}\n- {id: down, when: always, command: echo down >> log}\n";
+    for (again, log) in [("", "d\nd\ndown\n"), ("idempotent: false, ", "d\ndown\n")] {
+        let inner = inner.replace("{id: d, ", &format!("{{id: d, {again}"));
+        let env = env().file("inner.yaml", inner).file("r.yaml", recipe);
+        let started = env.spawn(["r.yaml"]);
+        env.wait_for("slow");
+        started.signal("INT");
+        env.wait_for("slow2");
+        started.kill();
+        let cancelled = env.run(["cancel", "last"]);
+        assert_eq!((cancelled.code, env.read("log").as_str()), (0, log), "{again}{}", cancelled.all());
         assert_eq!(env.survivors(), Vec::<String>::new());
     }
 }

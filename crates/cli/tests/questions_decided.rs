@@ -50,6 +50,47 @@ fn no_agent_recovers_what_a_person_did_not_approve() {
     }
 }
 
+/// D10: a run that waits overnight has not worked all night.
+#[test]
+fn the_time_between_runs_is_not_work() {
+    let took = |env: &TestEnv| -> Vec<f64> {
+        let listed = env.run(["runs", "--output-format", "json"]).json();
+        let shown = env.run(["show", "last", "--output-format", "json"]).json();
+        let steps = shown["step_results"].as_array().into_iter().flatten();
+        let times = [&listed[0]["duration"], &shown["duration"]]
+            .into_iter()
+            .chain(steps.map(|step| &step["duration"]));
+        times.filter_map(Json::as_f64).collect()
+    };
+    let pause = || std::thread::sleep(std::time::Duration::from_secs(3));
+    let recipe = "name: r\nsteps:\n- {id: q, ask: 'ok?'}\n- {id: k, command: 'test -e go || { echo x > slow; sleep 60; }'}\n- {id: e, ask: 'end?'}\n";
+    let env = env().file("r.yaml", recipe);
+    assert_eq!(env.run(["r.yaml"]).code, 6);
+    pause();
+    assert_eq!(answer(&env, "approve --no-resume").code, 0);
+    let started = env.spawn(["resume", "last"]);
+    env.wait_for("slow");
+    started.kill();
+    pause();
+    env.write("go", "");
+    assert_eq!(env.run(["resume", "last"]).code, 6);
+    assert!(took(&env).iter().all(|seconds| *seconds < 3.0), "waiting: {:?}", took(&env));
+    pause();
+    let done = answer(&env, "approve --output-format json");
+    assert_eq!(done.code, 0, "{}", done.all());
+    assert!(done.json()["duration"].as_f64().is_some_and(|seconds| seconds < 3.0), "{}", done.all());
+    assert!(took(&env).iter().all(|seconds| *seconds < 3.0), "completed: {:?}", took(&env));
+    // the end of a run that nothing has worked on for a while
+    let other = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
+        .file("r.yaml", recipe.replace("ask: 'ok?'", "command: 'true'"));
+    let started = other.spawn(["r.yaml"]);
+    other.wait_for("slow");
+    started.kill();
+    pause();
+    assert_eq!(other.run(["cancel", "last"]).code, 0);
+    assert!(took(&other).iter().all(|seconds| *seconds < 3.0), "cancelled: {:?}", took(&other));
+}
+
 #[test]
 fn auto_fix_leaves_a_rejected_run_alone() {
     for question in ["ask: 'ok?'", "ask: 'ok?', timeout: 0.2, on_timeout: reject", "ask: 'ok?', timeout: 0.2"]

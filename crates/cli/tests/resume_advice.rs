@@ -83,3 +83,12 @@ fn no_choice_is_offered_if_no_agent_would_rerun() {
     assert_eq!(failed.code, 1);
     assert!(!failed.stderr.contains("keep the agent's work"), "{}", failed.all());
 }
+
+#[test]
+fn no_choice_is_offered_if_only_the_failed_step_would_rerun() {
+    let recipe = "name: l\nsteps: [{id: b, prompt: x, repeat: {max: 2, until: \"b == 'never'\"}}]\n";
+    let failed = with_agent().file("l.yaml", recipe).run(["l.yaml"]);
+    assert_eq!(failed.code, 1, "{}", failed.all());
+    assert!(failed.stderr.contains("until was not reached in 2 iterations"), "{}", failed.all());
+    assert!(!failed.stderr.contains("keep the agent's work"), "{}", failed.all());
+}

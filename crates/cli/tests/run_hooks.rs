@@ -35,6 +35,31 @@ fn hooks_have_the_whole_context() {
     assert!(env.path("before").exists() && env.path("after").exists(), "{}", output.all());
 }
 
+/// D10
+#[test]
+fn a_step_that_needs_a_person_has_not_failed() {
+    let env = env().file(
+        "inner.yaml",
+        "name: inner\nsteps: [{id: k, command: exit 75, exit_codes: {75: needs_human}}]\n",
+    );
+    let recipe =
+        "name: r\nhooks: {on_error: touch hook}\nsteps: [{id: n, recipe: inner}, {id: b, command: 'true'}]\n";
+    let output = env.text(recipe, &[]);
+    assert_eq!(output.code, 6, "{}", output.all());
+    let line = |text: &str| assert!(output.stderr.contains(text), "{text}: {}", output.stderr);
+    line("n/k] waiting for a person (exit code 75)\n");
+    line("n] waiting for a person\n");
+    line("[recipe r] waiting after ");
+    line("1 waiting, 1 pending\n");
+    assert!(!output.stderr.contains("failed"), "{}", output.stderr);
+    assert!(!env.path("hook").exists());
+    // a failure that the recipe tolerates waits for no person
+    let tolerated = "name: r\nsteps: [{id: a, command: exit 75, exit_codes: {75: needs_human}, continue_on_error: true}]\n";
+    let output = env.text(tolerated, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert!(output.stderr.contains("a] failed after "), "{}", output.stderr);
+}
+
 #[test]
 fn hooks_know_their_step_and_run_only_for_dispatched_ones() {
     let env = env();

@@ -240,6 +240,7 @@ impl<'a> Run<'a> {
             left_processes: Vec::new(),
             ended_steps: None,
             usage: None,
+            worked_ms: None,
             asks: None,
             origin: None,
         };

@@ -32,6 +32,8 @@ pub struct Diagnostic {
     pub label: String,
     /// What to do.
     pub help: Option<String>,
+    /// Whether it only warns about the recipe of a stored run: the run may have begun before there was this rule.
+    pub is_recent: bool,
 }
 
 macro_rules! codes {
@@ -206,6 +208,7 @@ impl Diagnostic {
             place: None,
             label: String::new(),
             help: None,
+            is_recent: false,
         }
     }
 
@@ -230,6 +233,13 @@ impl Diagnostic {
             let suggested = self.label.starts_with("did you mean").then(|| self.label.clone());
             self.help = Some(suggested.unwrap_or_else(|| self.code.advice().to_owned()));
         }
+        self
+    }
+
+    /// Marks it as a rule that stored runs may be older than.
+    #[must_use]
+    pub(crate) fn recent(mut self) -> Diagnostic {
+        self.is_recent = true;
         self
     }
 

@@ -186,7 +186,11 @@ fn heads(result: &RunResult, failure: &Failure, view: &FailureView<'_>, room: us
 /// What failed, how, and after how long.
 fn heading(failed: &FailedStep<'_>, message: Option<String>, view: &FailureView<'_>) -> Vec<String> {
     let took = failed.step.filter(|step| step.attempts > 0).map(|step| {
-        let tries = if step.attempts > 1 { format!("{} attempts, ", step.attempts) } else { String::new() };
+        let tries = if step.attempts > 1 && step.kind != "ask" {
+            format!("{} attempts, ", step.attempts)
+        } else {
+            String::new()
+        };
         format!(" ({tries}after {})", duration(step.duration))
     });
     let (mark, text) = match failed.is_waiting {

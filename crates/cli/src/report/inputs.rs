@@ -8,18 +8,12 @@ use crate::commands::list::shorten;
 
 /// One line for an input: `count (integer, required) = 3: How many`.
 pub(crate) fn line(input: &InputReport) -> String {
-    let mut notes = Vec::new();
-    if input.is_typed {
-        notes.push(match (&input.choices, &input.pattern) {
-            (Some(choices), _) => format!("{}: {}", input.kind, choices.join(" | ")),
-            (None, Some(pattern)) => format!("{} matching `{pattern}`", input.kind),
-            (None, None) => input.kind.to_owned(),
-        });
-    }
-    if input.required {
-        notes.push("required".to_owned());
-    }
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    let kind = match (&input.choices, &input.pattern) {
+        (Some(choices), _) => format!("{}: {}", input.kind, choices.join(" | ")),
+        (None, Some(pattern)) => format!("{} matching `{pattern}`", input.kind),
+        (None, None) => input.kind.to_owned(),
+    };
+    let required = if input.required { ", required" } else { "" };
     let default = match &input.default {
         Some(value) => format!(" = {}", shown(value)),
         None => String::new(),
@@ -28,7 +22,7 @@ pub(crate) fn line(input: &InputReport) -> String {
         "" => String::new(),
         text => format!(": {text}"),
     };
-    clean(&format!("{}{notes}{default}{about}", input.name)).replace('\n', " ")
+    clean(&format!("{} ({kind}{required}){default}{about}", input.name)).replace('\n', " ")
 }
 
 /// The inputs below a heading; nothing if there are no inputs.

@@ -254,6 +254,7 @@ impl<'a> Progress<'a> {
         let Some((frame, at)) = state.locate(path) else { return };
         let has_steps = state.frames[frame].has_steps(at);
         let kind = kind_and_role(&state.frames[frame], at);
+        let attempt = attempt.saturating_sub(state.frames[frame].steps[at].other_attempts);
         let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
         let text = match self.manner {
             Manner::Icons => format!("▶ {path} ({}) {kind}{again}", counter(path, state)),
@@ -276,7 +277,8 @@ impl<'a> Progress<'a> {
         self.labels.remove(path);
         let was_agent = self.agents.remove(path);
         let last = self.last.remove(path);
-        let Some(step) = state.step(path) else { return };
+        let Some((frame, at)) = state.locate(path) else { return };
+        let (frame, step) = (&state.frames[frame], &state.frames[frame].steps[at]);
         if was_agent
             && self.audience == Audience::People
             && let Some(answer) = answer(step, mask)
@@ -286,14 +288,16 @@ impl<'a> Progress<'a> {
         }
         let what = match (&step.skipped, last) {
             (Some(SkipReason::DryRun), Some(preview)) => format!("skipped: dry run, {preview}"),
-            _ => ending(step, state, mask),
+            _ => ending(frame, at, state, mask),
         };
         self.beside.end(path);
         if self.groups == Groups::On(Some(path.to_owned())) {
             self.end_group();
         }
         let text = match self.manner {
-            Manner::Icons => format!("{} {path} ({}) {what}", icon(step.status), counter(path, state)),
+            Manner::Icons => {
+                format!("{} {path} ({}) {what}", icon(frame.shown_status(at)), counter(path, state))
+            }
             _ => format!("{} {what}", label(path, state)),
         };
         self.line(&text);

@@ -1,5 +1,6 @@
 //! The result of a run, for users and programs.
 
+use engine::run::step_path::is_below;
 use runtime::report::{RunResult, StepResult};
 
 use crate::{
@@ -102,7 +103,9 @@ pub(crate) fn keeping(runs: &StoredRuns, result: &RunResult) -> Option<(String, 
     let (Some(run), Some(resume), Some(failure)) = (&result.run_id, &result.resume, &result.failure) else {
         return None;
     };
-    let again = runs.agents_done_again(run);
+    // `--from` runs the failed step and everything inside it again too
+    let mut again = runs.agents_done_again(run);
+    again.retain(|step| *step != failure.step && !is_below(step, &failure.step));
     let command = format!("{} {}", runs.hints.next(resume), option("--from", &failure.step));
     (!again.is_empty()).then(|| (command, format!("a plain resume re-runs: {}", again.join(", "))))
 }

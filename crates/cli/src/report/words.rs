@@ -10,10 +10,11 @@ use engine::{
     run::{
         event::{RunFinished, RunResumed, Via},
         frame::{Frame, StepState},
+        message::in_short,
         outcome::SkipReason,
     },
 };
-use recipe::plan::{Loop, Step};
+use recipe::plan::{Loop, Step, StepKind};
 use runtime::store::secrets::Mask;
 
 /// The line that wrappers look for to find the log of a run.
@@ -31,6 +32,15 @@ pub(crate) fn icon(status: StepStatus) -> char {
         StepStatus::Failed => '✗',
         StepStatus::Skipped => '⊘',
         StepStatus::Degraded => '⚠',
+    }
+}
+
+/// The icon of a run that has ended.
+pub(crate) fn run_icon(status: RunStatus) -> char {
+    match status {
+        RunStatus::Completed => '✓',
+        RunStatus::Waiting => '⏸',
+        _ => '✗',
     }
 }
 
@@ -150,18 +160,26 @@ pub(crate) fn kind_and_role(frame: &Frame, at: usize) -> String {
 }
 
 /// How a step ended: `failed after 1.2s: exit code 3`, `failed after 1.2s at a/b: exit code 3`.
-pub(crate) fn ending(step: &StepState, state: &RunState, mask: &Mask) -> String {
-    let what = end_of(step, state, mask);
+pub(crate) fn ending(frame: &Frame, at: usize, state: &RunState, mask: &Mask) -> String {
+    let step = &frame.steps[at];
+    let what = match frame.shown_status(at) {
+        StepStatus::Waiting => {
+            step.ended.as_deref().map_or_else(|| StepStatus::Waiting.as_str().to_owned(), in_short)
+        }
+        _ => end_of(frame, at, state, mask),
+    };
     if step.is_cleanup { format!("cleanup {what}") } else { what }
 }
 
-fn end_of(step: &StepState, state: &RunState, mask: &Mask) -> String {
+fn end_of(frame: &Frame, at: usize, state: &RunState, mask: &Mask) -> String {
+    let step = &frame.steps[at];
+    let is_question = matches!(frame.unit.steps[at].kind, StepKind::Ask(_));
     let took = duration(taken(step));
     let how = || mask.quotation(first_line(&state.failed_how(step))).into_owned();
     match step.status {
         StepStatus::Completed if step.recovered => format!("completed in {took} (recovered by an agent)"),
-        StepStatus::Completed if step.attempt > 1 => {
-            format!("completed in {took} (attempt {})", step.attempt)
+        StepStatus::Completed if step.attempts() > 1 && !is_question => {
+            format!("completed in {took} (attempt {})", step.attempts())
         }
         StepStatus::Completed => format!("completed in {took}"),
         StepStatus::Degraded => format!("degraded after {took}{}", how()),
@@ -175,12 +193,10 @@ fn end_of(step: &StepState, state: &RunState, mask: &Mask) -> String {
 
 /// How a run ended: `failed after 1.2s: 3 completed, 1 failed`.
 pub(crate) fn run_ending(status: RunStatus, state: &RunState) -> String {
-    let seconds = match (state.started_at, state.finished_at) {
-        (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
-        _ => 0.0,
-    };
+    let seconds = state.work.recorded() as f64 / 1000.0;
     let link = if status == RunStatus::Completed { "in" } else { "after" };
-    let counts = counts(state.root().steps.iter().map(|step| match step.status {
+    let root = state.root();
+    let counts = counts((0..root.steps.len()).map(|at| match root.shown_status(at) {
         StepStatus::Running if status == RunStatus::Waiting && state.is_waiting() => "waiting",
         StepStatus::Running => "interrupted",
         status => status.as_str(),

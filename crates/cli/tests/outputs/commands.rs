@@ -201,7 +201,7 @@ fn an_explanation() {
             File: review.yaml
             Limits: max_depth 6 (default), max_total_steps 200 (default)
             Inputs:
-              branch (required)
+              branch (text, required)
             Steps:
               1. diff [bash]
                  Command: git diff {{branch}}

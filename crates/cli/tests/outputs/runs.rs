@@ -127,8 +127,8 @@ fn a_run_that_waits_for_a_person() {
             --- stderr
             [recipe approve] started: 2 steps, run RUN-1
             [step 01/02 approval] started (bash)
-            [step 01/02 approval] failed after 0.0s: waiting for a person (exit code 75)
-            [recipe approve] waiting after 0.0s: 1 failed, 1 pending
+            [step 01/02 approval] waiting for a person (exit code 75)
+            [recipe approve] waiting after 0.0s: 1 waiting, 1 pending
 
             ⏸ approval is waiting for you: create the file 'approved'
               resume:  recipe-runner-rs resume RUN-1

@@ -20,6 +20,7 @@ mod model;
 mod order_facts;
 mod order_shape;
 mod preload;
+mod proof;
 mod property;
 mod random;
 mod shape;

@@ -10,6 +10,7 @@ use crate::{
     answer::{REPEATS, answer},
     judge::{self, Verdict, must},
     links::{careful, edited, failed},
+    proof::work_stays,
     random::Random,
     shape::{Care, Recipe},
     trouble::{Mishap, all_steps, before_edits, mishaps},
@@ -197,6 +198,7 @@ impl<'a> Course<'a> {
             judge::ledger_and_journal_agree(&after, self.case.last())?;
             let recipes = (&self.case.stages[..=self.stage], &self.case.stages[self.wanted]);
             judge::results_stay(&before, &after, recipes, &self.may_give_up)?;
+            work_stays(&before, &after, &self.may_give_up)?;
             if after.sources != before.sources {
                 (self.stage, self.must_edit) = (self.wanted, false);
             }

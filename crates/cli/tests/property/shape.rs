@@ -39,6 +39,8 @@ pub(crate) struct Step {
     pub(crate) broken: bool,
     /// It fails whenever it runs, after its work, and the recipe goes on.
     pub(crate) tolerated: bool,
+    /// An `ensure` rule checks its work.
+    pub(crate) is_proven: bool,
 }
 
 /// What a step runs.
@@ -162,6 +164,7 @@ impl Step {
             form: Form::Small,
             broken: false,
             tolerated: false,
+            is_proven: false,
         }
     }
 
@@ -226,6 +229,7 @@ impl Step {
         if self.form == Form::Json {
             field("parse_json: true".to_owned());
         }
+        self.rule().into_iter().for_each(&mut field);
         if self.tolerated {
             field("continue_on_error: true".to_owned());
         }
@@ -309,6 +313,8 @@ impl Maker<'_> {
         let mut step = Step { retry, ..Step::plain(id, kind, word) };
         self.connect(&mut step, before);
         self.flavour(&mut step);
+        // no chance of its own, so that all other parts stay as they are
+        step.is_proven = self.is_full && word.is_multiple_of(3);
         self.publish(&step, known);
         step
     }

@@ -34,6 +34,7 @@ pub(crate) fn mishaps(recipe: &Recipe, random: &mut Random) -> Vec<Mishap> {
                 60..70 => "kill_then_go_on",
                 70..80 if step.care != Care::NotIdempotent => "kill_then_linger",
                 80..90 => "kill_when_done",
+                90..100 if step.is_proven => "kill_in_proof",
                 _ => continue,
             };
             found.push(Mishap { step: step.id.clone(), attempt, what });

@@ -21,9 +21,7 @@ use crate::{
 const LIBRARY: &str = r#"begin() {
   echo "B $1" >>ledger
   if [ -n "$PAUSE" ]; then sleep "$PAUSE"; fi
-  [ -e "plan/$1" ] || return 0
-  tries=0; while read -r mark; do [ "$mark" = "B $1" ] && tries=$((tries + 1)); done <ledger
-  while read -r attempt what; do if [ "$attempt" = "$tries" ]; then mishap=$what; fi; done <"plan/$1"
+  look "$1"
   case "$mishap" in
     fail) echo "attempt $tries is to fail" >&2; exit 7;;
     kill_then_die) kill_runner; exit 9;;
@@ -34,6 +32,17 @@ const LIBRARY: &str = r#"begin() {
 finish() {
   echo "E $1" >>ledger
   if [ "$mishap" = kill_when_done ]; then kill_runner; fi
+}
+prove() {
+  grep -qx "E $1" ledger || exit 5
+  look "$1"
+  # once: a resume proves the same attempt again
+  if [ "$mishap" = kill_in_proof ] && [ ! -e "plan/$1-$tries" ]; then touch "plan/$1-$tries"; kill_runner; fi
+}
+look() {
+  [ -e "plan/$1" ] || return 0
+  tries=0; while read -r mark; do [ "$mark" = "B $1" ] && tries=$((tries + 1)); done <ledger
+  while read -r attempt what; do if [ "$attempt" = "$tries" ]; then mishap=$what; fi; done <"plan/$1"
 }
 kill_runner() { if [ "/proc/$PPID/exe" -ef "$RUNNER" ]; then echo "K $PPID" >>ledger; kill -9 $PPID; fi; }
 "#;
@@ -99,6 +108,8 @@ pub(crate) struct Count {
     pub(crate) rerun: usize,
     /// Whether its last attempt has no end in the journal.
     pub(crate) open: bool,
+    /// Whether its work has ended, and the proof of it has not.
+    pub(crate) has_worked: bool,
     /// Whether there is a result that no resume has given up.
     pub(crate) stands: bool,
     /// The same for a failure, which the recipe may tolerate.
@@ -156,7 +167,10 @@ impl Facts {
         if let Some(path) = path("step_started") {
             let step = self.step(&path);
             (step.started, step.open, step.path) = (step.started + 1, true, path);
-            (step.stands, step.stands_failed) = (false, false);
+            (step.stands, step.stands_failed, step.has_worked) = (false, false, false);
+        } else if let Some(path) = path("work_ended") {
+            let step = self.step(&path);
+            (step.open, step.has_worked) = (false, true);
         } else if let Some(path) = path("step_not_begun") {
             let step = self.step(&path);
             (step.started, step.open) = (step.started - 1, false);
@@ -165,11 +179,12 @@ impl Facts {
             let is_interrupted = event["attempt_failed"]["ended"]["outcome"] == "cancelled";
             let step = self.step(&path);
             step.failed += usize::from(!is_interrupted);
-            step.open = is_interrupted;
+            (step.open, step.has_worked) = (is_interrupted, false);
         } else if let Some(path) = path("step_finished") {
             let has_failed = event["step_finished"]["status"] == "failed";
             let step = self.step(&path);
             (step.open, step.stands, step.stands_failed) = (false, !has_failed, has_failed);
+            step.has_worked = false;
             step.failed += usize::from(has_failed);
             step.completed += usize::from(!has_failed);
             if has_failed {
@@ -192,7 +207,7 @@ impl Facts {
         let covers = |path: &str| named.iter().any(|top| is_at_or_below(path, top));
         for count in self.steps.values_mut().filter(|count| covers(&count.path)) {
             count.rerun += 1;
-            (count.stands, count.stands_failed) = (false, false);
+            (count.stands, count.stands_failed, count.has_worked) = (false, false, false);
         }
     }
 }

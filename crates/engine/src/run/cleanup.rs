@@ -13,6 +13,7 @@ use crate::{
         live::LiveWork,
         outcome::{Outcome, StepStatus, StopCause},
         state::RunState,
+        step_path::is_below,
     },
 };
 
@@ -46,6 +47,18 @@ impl Frame {
             when != When::Ok && is_meant(when) && step.status == StepStatus::Pending && !is_withdrawn
         };
         (0..self.steps.len()).find(is_next)
+    }
+
+    /// The process is gone: `always` steps that it left half-way are run again, unless they must not be repeated.
+    fn take_over_cleanup(&mut self) {
+        self.cleanup.iter_mut().for_each(|cleanup| cleanup.open = 0);
+        for (step, state) in self.unit.steps.iter().zip(&mut self.steps) {
+            let is_cut_off = state.status == StepStatus::Running && state.frame.is_none();
+            if is_cut_off && step.when == When::Always && step.idempotent {
+                state.status = StepStatus::Pending;
+                self.open = self.open.saturating_sub(1);
+            }
+        }
     }
 
     /// A cleanup step, or the hook after it, has ended.
@@ -89,6 +102,7 @@ pub(crate) fn decide_stopping(
         }
         let at = frame.next_cleanup(|when| when == When::Always).filter(|_| state.live.has_come_to_rest)?;
         match &frame.cleanup {
+            _ if state.cleans_up_below(*id) => None,
             Some(cleanup) if cleanup.stopped.is_some() && cleanup.open > 0 => None,
             Some(cleanup) if cleanup.stopped.is_some() => consider(state, *id, at),
             _ => {
@@ -110,6 +124,15 @@ impl RunState {
     pub(crate) fn is_after_stop(&self, id: FrameId) -> bool {
         let is_after = |frame: &&Frame| frame.cleanup.as_ref().is_some_and(|it| it.stopped.is_some());
         self.lineage(id).iter().any(is_after)
+    }
+
+    /// Whether cleanup steps of a stopped run are running in a recipe inside this one.
+    fn cleans_up_below(&self, id: FrameId) -> bool {
+        let is_open =
+            |frame: &Frame| frame.cleanup.as_ref().is_some_and(|it| it.stopped.is_some() && it.open > 0);
+        let inside = self.active.iter().filter(|inner| **inner != id);
+        let mut inside = inside.map(|inner| &self.frames[*inner]);
+        inside.any(|inner| is_open(inner) && is_below(&inner.path, &self.frames[id].path))
     }
 
     /// How many steps run at the same time as those of a recipe. Steps that were stopped with the run have not ended in
@@ -183,7 +206,11 @@ impl RunState {
     /// Takes over a run whose process is gone in order to stop it: none of its work is going on.
     pub fn take_over_to_stop(&mut self) {
         self.running = 0;
+        self.work.pause();
         self.live = LiveWork::after(self);
+        for id in self.active.clone() {
+            self.frames[id].take_over_cleanup();
+        }
     }
 
     /// The cleanup steps of a recipe begin.

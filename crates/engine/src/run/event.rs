@@ -376,6 +376,9 @@ pub struct RunFinished {
     /// The usage of agents in the whole run, over all resumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Milliseconds that processes worked on the run; absent in old journals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked_ms: Option<u64>,
     /// The question to a person, if a resume stopped for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<Question>,

@@ -120,6 +120,8 @@ pub struct StepState {
     pub status: StepStatus,
     /// Last attempt that was started.
     pub attempt: u32,
+    /// Attempts before a resume that were made for another item, if it is an instance.
+    pub other_attempts: u32,
     /// SHA-256 of its input values.
     pub inputs: Option<Arc<str>>,
     /// When the first attempt started, without the hook before it.
@@ -148,6 +150,13 @@ pub struct StepState {
     pub is_cleanup: bool,
     /// In a dry run: whether it is unknown if it will run.
     pub is_uncertain: bool,
+}
+
+impl StepState {
+    /// How many attempts were made at it.
+    pub fn attempts(&self) -> u32 {
+        self.attempt.saturating_sub(self.other_attempts)
+    }
 }
 
 impl Frame {
@@ -269,6 +278,16 @@ impl Frame {
     pub fn is_fatal(&self, at: usize) -> bool {
         let step = &self.steps[at];
         step.status == StepStatus::Failed && !step.is_cleanup && !self.may_fail(at, step)
+    }
+
+    /// The status of a step for people: one that needs a person has not failed.
+    pub fn shown_status(&self, at: usize) -> StepStatus {
+        let step = &self.steps[at];
+        let needs_human = step.ended.as_ref().is_some_and(|ended| ended.outcome == Outcome::NeedsHuman);
+        match needs_human && self.is_fatal(at) {
+            true => StepStatus::Waiting,
+            false => step.status,
+        }
     }
 
     /// Whether the recipe continues after this failure of a step. A step cannot tolerate that its recipe reaches the

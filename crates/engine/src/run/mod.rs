@@ -31,3 +31,4 @@ pub mod state;
 pub mod step;
 pub mod step_path;
 pub mod text;
+pub mod work_time;

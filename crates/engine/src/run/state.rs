@@ -42,6 +42,7 @@ use crate::run::{
     recipe_step::Recovery,
     retry::RateLimits,
     step_path::{split_instance, with_brackets},
+    work_time::WorkTime,
 };
 pub use asked_again::{AskedAgain, FailedCheck};
 pub use effects::ForGood;
@@ -95,6 +96,8 @@ pub struct RunState {
     pub started_at: Option<Timestamp>,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
+    /// How long processes worked on it.
+    pub work: WorkTime,
     /// How it ended.
     pub finished: Option<RunFinished>,
     /// Number of the last attempt at every step, over all resumes.
@@ -138,6 +141,7 @@ impl RunState {
             running: 0,
             started_at: None,
             finished_at: None,
+            work: WorkTime::default(),
             finished: None,
             attempts: HashMap::new(),
             failures: HashMap::new(),
@@ -236,6 +240,7 @@ impl RunState {
     /// Applies one event. `plan` is the plan after the event; `value` is the stored value that the event refers to.
     pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
         self.left.take(&record.event);
+        self.work.take(record);
         match &record.event {
             Event::RunStarted(_) => self.started_at = Some(record.at),
             Event::StepStarted { path, attempt, inputs } => {
@@ -284,10 +289,7 @@ impl RunState {
                 self.count_lost_repair();
                 self.repair = None;
             }
-            Event::RunResumed(resumed) => {
-                self.count_lost_agents();
-                self.resume(plan, resumed);
-            }
+            Event::RunResumed(resumed) => self.resume(plan, resumed),
             Event::RunFinished(finished) => {
                 self.end_cleanup(finished.reason);
                 (self.finished, self.finished_at) = (Some(finished.clone()), Some(record.at));

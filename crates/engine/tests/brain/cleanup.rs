@@ -129,6 +129,19 @@ fn a_stopped_run_runs_only_always_steps_once_all_work_has_ended() {
 }
 
 #[test]
+fn a_recipe_cleans_up_when_those_inside_it_have() {
+    let text = "name: top\nsteps:\n- {id: n, recipe: leaf}\n- {id: t, command: x, when: always}\n";
+    let child = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: u, command: x, when: always}\n- {id: v, command: x, when: always}\n";
+    let mut run = Driven::new(text, child, parallel(4));
+    run.begun();
+    run.happen(Happening::StopRequested(EndReason::Cancelled));
+    run.end("n/k", Outcome::Cancelled);
+    assert_eq!(run.happen(Happening::CameToRest), ["start n/u 1"]);
+    assert_eq!(run.end("n/u", Outcome::Ok), ["completed n/u", "start n/v 1"]);
+    assert_eq!(run.end("n/v", Outcome::Ok), ["completed n/v", "start t 1"]);
+}
+
+#[test]
 fn no_cleanup_step_starts_once_that_is_forbidden() {
     let mut run = Driven::new(STOP, "", parallel(1));
     run.begun();

@@ -152,6 +152,7 @@ impl Run {
             left_processes: Vec::new(),
             ended_steps: ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
             usage: None,
+            worked_ms: None,
             asks: None,
             origin: None,
         };

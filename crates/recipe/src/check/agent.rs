@@ -195,7 +195,8 @@ impl Checker<'_> {
             self.diagnostics.push(
                 Diagnostic::new(Code::Contradiction, place, message)
                     .label("only agent steps have it")
-                    .help(format!("remove `{name}`, or move it to an agent step")),
+                    .help(format!("remove `{name}`, or move it to an agent step"))
+                    .recent(),
             );
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::{
     diagnostic::{Code, Diagnostic},
     plan::{AskStep, Input, OnTimeout, ShowTemplate, StepKind},
-    syntax::{InputSyntax, ShownSyntax, StepSyntax, kinds::unknown_word, shape::Spanned},
+    syntax::{AskFieldSyntax, ShownSyntax, StepSyntax, kinds::unknown_word, shape::Spanned},
 };
 
 use super::{
@@ -181,7 +181,8 @@ impl Checker<'_> {
             let Some(name) = name else { continue };
             self.diagnostics.extend(unusable_name(field));
             if found.iter().any(|known| known.name == name) {
-                self.diagnostics.push(duplicate("field", field, &name));
+                let place = field.name.as_ref().map_or(field.place, |name| name.place);
+                self.diagnostics.push(duplicate("field", place, &name));
             }
             found.push(Input {
                 name,
@@ -196,7 +197,7 @@ impl Checker<'_> {
 }
 
 /// Reports the name of a field that the value of the step cannot have.
-fn unusable_name(field: &InputSyntax) -> Option<Diagnostic> {
+fn unusable_name(field: &AskFieldSyntax) -> Option<Diagnostic> {
     let name = field.name.as_ref()?;
     let is_reserved = AskStep::RESERVED.contains(&name.value.as_str());
     let is_plain = name.value.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');

@@ -59,7 +59,8 @@ impl Checker<'_> {
         self.diagnostics.push(
             Diagnostic::new(Code::MissingField, env.place.first_character(), message)
                 .label("sets nothing")
-                .help("to set variables for all steps, write `env: {set: {NAME: value}}`"),
+                .help("to set variables for all steps, write `env: {set: {NAME: value}}`")
+                .recent(),
         );
     }
 }

@@ -30,7 +30,9 @@ impl Checker<'_> {
             }
             if let Some(rule) = broken_id_rule(&id.value) {
                 self.diagnostics.push(
-                    Diagnostic::new(Code::BadId, id.place, "this id cannot be used as a name").help(rule),
+                    Diagnostic::new(Code::BadId, id.place, "this id cannot be used as a name")
+                        .help(rule)
+                        .recent(),
                 );
             }
         }

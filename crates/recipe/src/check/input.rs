@@ -7,7 +7,7 @@ use crate::{
     plan::Input,
     source::Place,
     syntax::{
-        InputKind, InputSyntax, RecipeSyntax, Texts,
+        InputKind, RecipeSyntax, Texts,
         shape::{Optional, Spanned, article},
     },
     value::Value,
@@ -54,7 +54,8 @@ impl Checker<'_> {
                 continue;
             };
             if found.iter().any(|known| known.name == name) {
-                self.diagnostics.push(duplicate("input", input, &name));
+                let place = input.name.as_ref().map_or(input.place, |name| name.place);
+                self.diagnostics.push(duplicate("input", place, &name));
             }
             let context = recipe.context.iter().flat_map(|context| &context.value.0);
             let declared = context.filter(|(known, _)| known.value == name).map(|(_, value)| value);
@@ -148,8 +149,7 @@ impl Checker<'_> {
 }
 
 /// Reports a name that is used twice.
-pub(super) fn duplicate(owner: &str, input: &InputSyntax, name: &str) -> Diagnostic {
-    let place = input.name.as_ref().map_or(input.place, |name| name.place);
+pub(super) fn duplicate(owner: &str, place: Place, name: &str) -> Diagnostic {
     Diagnostic::new(Code::DuplicateName, place, format!("two {owner}s have the name `{name}`"))
         .label("used twice")
         .help("remove one of them, or give it another name")

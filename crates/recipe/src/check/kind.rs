@@ -45,12 +45,12 @@ impl<'s> WrittenStep<'s> {
 impl Checker<'_> {
     pub(super) fn kind(&mut self, step: WrittenStep<'_>) -> Option<StepKind> {
         let WrittenStep { fields, name, place, .. } = step;
-        if step.works().iter().any(|(field, _)| fields.unread.contains(field)) {
-            return None;
-        }
         let is_blank =
             |field: &Optional<String>| field.as_ref().is_none_or(|text| text.value.trim().is_empty());
         if step.works().iter().all(|(_, field)| is_blank(field)) {
+            if step.works().iter().any(|(field, _)| fields.unread.contains(field)) {
+                return None;
+            }
             self.diagnostics.push(
                 Diagnostic::new(Code::NothingToDo, place, format!("step `{name}` has nothing to do"))
                     .label("no `command`, `agent`, `prompt`, `recipe` or `ask`")
@@ -78,7 +78,8 @@ impl Checker<'_> {
             self.diagnostics.push(
                 Diagnostic::new(Code::UnknownWord, mode.place, message)
                     .label("not a permission")
-                    .help("write `permissions: read-only` instead"),
+                    .help("write `permissions: read-only` instead")
+                    .recent(),
             );
         }
     }

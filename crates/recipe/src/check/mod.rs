@@ -95,6 +95,8 @@ pub struct Given {
     pub typed: Vec<String>,
     /// Tags by which steps are chosen.
     pub tags: Vec<String>,
+    /// Whether the texts are those of a stored run, which may be older than some rules.
+    pub is_stored: bool,
 }
 
 /// The result of a check: a plan unless there are errors, and all diagnostics.
@@ -254,7 +256,10 @@ impl<'a> Checker<'a> {
         outside::check(&plan, &self.name_facts, given, &mut self.diagnostics);
         let mut diagnostics: Vec<Diagnostic> = Vec::with_capacity(self.diagnostics.len());
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.place);
-        for found in self.diagnostics.into_iter().map(Diagnostic::with_advice) {
+        for mut found in self.diagnostics.into_iter().map(Diagnostic::with_advice) {
+            if given.is_stored && found.is_recent {
+                found.severity = Severity::Warning;
+            }
             let same_place = diagnostics.iter().rev().take_while(|known| known.place == found.place);
             if same_place.into_iter().all(|known| *known != found) {
                 diagnostics.push(found);

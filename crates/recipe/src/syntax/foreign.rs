@@ -57,6 +57,7 @@ const HOOKS: &str = "`hooks` map";
 const BUDGET: &str = "`budget` map";
 const RECURSION: &str = "`recursion` map";
 const INPUT: &str = "`inputs` entry";
+const ASK_FIELD: &str = "field of `ask`";
 const ENSURE: &str = "`ensure` rule";
 const ENV: &str = "`env` map";
 
@@ -167,6 +168,9 @@ const FOREIGN: &[Foreign] = &[
     refused(INPUT, &["options", "enum", "values", "allowed"], Some("choices"), "write `type: choice` and `choices: […]`"),
     refused(INPUT, &["regex", "match", "validation"], Some("pattern"), "write `pattern: REGEX`"),
     refused(INPUT, &["mandatory", "optional"], Some("required"), "write `required: true` or `required: false`"),
+    refused(ASK_FIELD, &["options", "enum", "values", "allowed"], Some("choices"), "write `type: choice` and `choices: […]`"),
+    refused(ASK_FIELD, &["regex", "match", "validation"], Some("pattern"), "write `pattern: REGEX`"),
+    refused(ASK_FIELD, &["mandatory", "optional"], Some("required"), "write `required: true` or `required: false`"),
     refused(ENSURE, &["run", "cmd", "script", "test"], Some("command"), "write `command: …`"),
     refused(ENSURE, &["exists", "file_exists", "path"], Some("file"), "write `file: PATH`"),
     refused(ENSURE, &["if", "assert", "that"], Some("condition"), "write `condition: …`"),
@@ -209,7 +213,7 @@ pub(super) fn reported<S: Shape>(key: &str, place: Place) -> Option<Diagnostic> 
         }
         _ => message,
     };
-    Some(Diagnostic::new(code, place, message).label(label).help(row.help))
+    Some(Diagnostic::new(code, place, message).label(label).help(row.help).recent())
 }
 
 #[cfg(test)]

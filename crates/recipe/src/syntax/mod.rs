@@ -3,6 +3,7 @@
 //! Never decides their meaning: `check` does. Only a checked plan can run.
 
 mod agent;
+mod ask_field;
 mod choices;
 mod foreign;
 pub mod kinds;
@@ -13,6 +14,7 @@ pub mod shape;
 mod shown;
 
 pub use agent::{PermissionsFieldsSyntax, PermissionsSyntax, ProgramsSyntax};
+pub use ask_field::AskFieldSyntax;
 pub use choices::{
     Backoff, ExitMeaning, InputKind, PermissionLevel, RetryOn, Rule, Schedule, Shell, StepType, When,
 };
@@ -112,7 +114,7 @@ shape! {
         "required" required: bool;
         /// Value that is used when none is given.
         "default" default: Value;
-        /// Type of the value; without one, any value is taken as it is given.
+        /// Type of the value; `text` unless set.
         "type" kind: InputKind;
         /// The texts that a `choice` takes.
         "choices" choices: Texts;
@@ -188,7 +190,7 @@ shape! {
         /// Answers that the person can choose from; `approve` and `reject` unless set.
         "choices" choices: Texts;
         /// Values that the person gives with the answer.
-        "fields" fields: Vec<Spanned<InputSyntax>>;
+        "fields" fields: Vec<Spanned<AskFieldSyntax>>;
         /// What happens to a question when its `timeout` has passed: one of its `choices`, or `fail`; `fail` unless set.
         "on_timeout" on_timeout: String;
         /// Context values that a recipe step passes to its recipe.
@@ -327,5 +329,6 @@ pub fn reference() -> Vec<(&'static str, &'static [shape::Field])> {
         (PermissionsFieldsSyntax::NAME, PermissionsFieldsSyntax::FIELDS),
         (EnsureSyntax::NAME, EnsureSyntax::FIELDS),
         (ShownFieldsSyntax::NAME, ShownFieldsSyntax::FIELDS),
+        (AskFieldSyntax::NAME, AskFieldSyntax::FIELDS),
     ]
 }

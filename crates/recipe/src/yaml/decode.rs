@@ -40,14 +40,7 @@ impl DecodeError {
             DecodeError::TooLarge => "split the file, or move large texts into files of their own",
             DecodeError::NotUtf8 { .. } => "save the file as UTF-8",
         };
-        Diagnostic {
-            severity: self.code().severity(),
-            code: self.code(),
-            message: self.to_string(),
-            place: None,
-            label: String::new(),
-            help: Some(help.to_owned()),
-        }
+        Diagnostic::nowhere(self.code(), self.to_string()).help(help)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Words of other tools: which are errors, and what the message names.
 
-use crate::shelf::{check_files, expect, with_field, with_step};
+use recipe::{check::Given, diagnostic::Severity};
+
+use crate::shelf::{check_files, check_given, expect, with_field, with_step};
 
 #[test]
 fn d1_words_of_other_tools_that_change_how_a_step_runs_are_errors() {
@@ -101,4 +103,26 @@ fn d1_a_word_of_another_tool_names_the_field_that_is_meant() {
     expect(&with_step("command: x\ncondition: '1 == 1'\nif: a"), &["error foreign-field 6:5"]);
     expect(&with_step("command: x\noutputs: [a]"), &["warning unknown-field 5:5"]);
     expect("name: r\njobs: [{id: s, command: x}]\n", &["error foreign-field 2:1"]);
+}
+
+#[test]
+fn a_stored_run_may_be_older_than_these_rules() {
+    let stored = Given { is_stored: true, ..Given::default() };
+    for text in [
+        with_step("command: x\nif: main"),
+        with_step("command: x\nrun: y"),
+        with_step("prompt: x\ncmd: y"),
+        with_step("command: x\nmode: plan"),
+        with_field("on: push"),
+        with_field("env: {A: b}"),
+        "name: r\nsteps: [{id: an odd id!, command: x}]\n".to_owned(),
+    ] {
+        let now = check_given(&text, &Given::default());
+        assert!(now.plan.is_none(), "{text}");
+        let then = check_given(&text, &stored);
+        assert!(then.plan.is_some(), "{text}: {:?}", then.diagnostics);
+        assert!(then.diagnostics.iter().any(|problem| problem.severity == Severity::Warning), "{text}");
+    }
+    // this never ran
+    assert!(check_given(&with_step("timeout: -1\ncommand: x"), &stored).plan.is_none());
 }

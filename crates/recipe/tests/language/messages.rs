@@ -147,6 +147,18 @@ fn fields_that_do_not_exist() {
         "not a known field",
         "write `required:`",
     );
+    check(
+        "name: r\nsteps: [{id: a, ask: 'ok?', fields: [{name: b, reqiured: true}]}]\n",
+        "unknown field `reqiured` in a field of `ask`: did you mean `required`?",
+        "not a known field",
+        "write `required:`",
+    );
+    check(
+        "name: r\nsteps: [{id: a, ask: 'ok?', fields: [{name: b, regex: x}]}]\n",
+        "a field of `ask` has no field `regex`: did you mean `pattern`?",
+        "would be ignored",
+        "write `pattern: REGEX`",
+    );
 }
 
 #[test]

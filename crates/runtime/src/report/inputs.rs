@@ -10,12 +10,9 @@ use crate::store::secrets::Mask;
 pub struct InputReport {
     /// Its name.
     pub name: String,
-    /// The word for its type; `any` if it has no type.
+    /// The word for its type.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Whether the recipe declares the type.
-    #[serde(skip)]
-    pub is_typed: bool,
     /// The texts that it takes, if it takes only those.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<String>>,
@@ -36,8 +33,7 @@ pub fn inputs(unit: &Unit, mask: &Mask) -> Vec<InputReport> {
         let kind = input.kind.as_ref();
         InputReport {
             name: input.name.clone(),
-            kind: kind.map_or("any", InputType::word),
-            is_typed: kind.is_some(),
+            kind: input.type_word(),
             choices: kind.and_then(InputType::choices).map(<[String]>::to_vec),
             pattern: kind.and_then(InputType::pattern).map(|pattern| pattern.as_str().to_owned()),
             required: input.required,

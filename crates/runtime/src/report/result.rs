@@ -241,7 +241,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         dry_run: state.settings.dry_run,
         started_at: state.started_at,
         finished_at: state.finished_at,
-        duration: seconds(state.started_at, state.finished_at.or(Some(subject.now))),
+        duration: state.work.until(subject.now) as f64 / 1000.0,
         step_results: steps(subject, root),
         output: subject
             .output

@@ -39,7 +39,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
     let ended = state.ended.as_deref();
     let interrupted = asks::is_interrupted(subject, state);
     // steps that were stopped with the run ended with it
-    let over = subject.state.finished_at.unwrap_or(subject.now);
+    let over = subject.state.work.ended().unwrap_or(subject.now);
     StepResult {
         step_id: frame.step_id(at),
         kind: definition.kind.word(),
@@ -64,7 +64,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
             StepStatus::Pending => 0.0,
             _ => seconds(state.started_at, state.finished_at.or(Some(over))),
         },
-        attempts: state.attempt,
+        attempts: state.attempts(),
         started_at: state.started_at,
         finished_at: state.finished_at,
         outcome: match (interrupted, &subject.state.finished) {

@@ -69,7 +69,7 @@ impl Audit {
             "type": frame.unit.steps[at].kind.word(),
             "shell": shell_word(&frame.unit.steps[at]),
             "recipe": frame.unit.name,
-            "attempts": step.attempt,
+            "attempts": step.attempts(),
             "started_at": step.started_at,
             "cleanup": step.is_cleanup,
             "agent": usage.and_then(|usage| usage.program.as_ref()),

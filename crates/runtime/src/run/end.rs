@@ -10,7 +10,10 @@ use recipe::value::Value;
 
 use super::{DriveError, Driver, Signals};
 use crate::{
-    os::process::{self, Survivor},
+    os::{
+        clock,
+        process::{self, Survivor},
+    },
     store::cancel_request::cancelled_by,
 };
 
@@ -59,6 +62,7 @@ impl Driver<'_> {
             left_processes: left.iter().map(Survivor::words).collect(),
             ended_steps,
             usage,
+            worked_ms: Some(self.state.work.until(clock::now())),
             asks: None,
             origin: self.store.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
         };

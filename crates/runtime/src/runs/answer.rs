@@ -274,6 +274,7 @@ fn append(shown: &mut OpenedRun, journal: &mut Journal, event: Event) -> Result<
         left_processes: Vec::new(),
         ended_steps: None,
         usage: spent(&shown.records),
+        worked_ms: Some(shown.state.work.recorded()),
         asks: None,
         origin: None,
     };

@@ -87,6 +87,7 @@ pub(super) fn wait_for_person(
         left_processes: Vec::new(),
         ended_steps: None,
         usage: spent(&shown.records),
+        worked_ms: Some(shown.state.work.recorded()),
         asks: stop.question(),
         origin: None,
     };

@@ -203,6 +203,7 @@ impl Runs {
             left_processes: swept.left.iter().map(Survivor::words).collect(),
             ended_steps: None,
             usage,
+            worked_ms: Some(shown.state.work.recorded()),
             asks: None,
             origin: origin.cloned(),
         };

@@ -52,7 +52,7 @@ pub(super) fn complete(
 
 fn given(header: &Header) -> Given {
     let names = header.given.iter().map(|(name, _)| name.clone()).collect();
-    Given { names, ..Given::default() }
+    Given { names, is_stored: true, ..Given::default() }
 }
 
 fn bad(header: &Header, reason: String) -> OpenError {

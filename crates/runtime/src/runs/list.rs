@@ -1,4 +1,4 @@
-//! Stored runs: finding, listing and removing them. Never reads more of a journal than its last record.
+//! Stored runs: finding, listing and removing them. Reads only the last record of a journal where that tells enough.
 
 use std::{fs, path::PathBuf};
 
@@ -7,6 +7,7 @@ use engine::{
     run::{
         event::{RunFinished, Usage},
         origin::Origin,
+        work_time::WorkTime,
     },
 };
 use jiff::Timestamp;
@@ -214,9 +215,7 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         recipe_name: header.recipe_name,
         status,
         started_at: header.created_at,
-        duration: until.map(|until| {
-            (until.as_millisecond() - header.created_at.as_millisecond()).max(0) as f64 / 1000.0
-        }),
+        duration: until.and_then(|until| worked(folder, finished.as_ref(), until)),
         reason: finished.as_ref().map(|finished| finished.reason),
         usage: finished.as_ref().and_then(|finished| finished.usage.clone()),
         error: error.map(|error| mask.quotation(&error).into_owned()),
@@ -224,6 +223,17 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         origin: header.origin,
         pid,
     })
+}
+
+/// The seconds that processes worked on a run, up to this time.
+fn worked(folder: &RunFolder, finished: Option<&RunFinished>, until: Timestamp) -> Option<f64> {
+    let counted = || -> Option<u64> {
+        let mut work = WorkTime::default();
+        journal::read(&folder.journal()).ok()?.iter().for_each(|record| work.take(record));
+        Some(work.until(until))
+    };
+    let milliseconds = finished.and_then(|finished| finished.worked_ms).or_else(counted)?;
+    Some(milliseconds as f64 / 1000.0)
 }
 
 fn secrets(header: &Header) -> Mask {

@@ -89,6 +89,7 @@ impl Runs {
                 left_processes: last.map(|last| last.left_processes).unwrap_or_default(),
                 ended_steps: None,
                 usage,
+                worked_ms: Some(shown.state.work.until(clock::now())),
                 asks: None,
                 origin: cancelled_by(end.reason, folder),
             };

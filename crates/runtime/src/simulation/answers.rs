@@ -70,6 +70,12 @@ pub(super) fn are_used_once(story: &Story, shown: &OpenedRun) {
             complain(format!("the answer {id} was taken and is recorded {found} times"));
         }
     }
+    let sent = with(|world| world.letters.as_ref().map(|letters| letters.sent.clone()));
+    for id in sent.into_iter().flatten() {
+        if shown.records.iter().filter(|record| request(record).as_ref() == Some(&id)).count() > 1 {
+            complain(format!("the answer {id} is recorded twice"));
+        }
+    }
     let mut open: BTreeSet<&str> = BTreeSet::new();
     let mut answers: BTreeMap<&str, &str> = BTreeMap::new();
     let mut puts: BTreeMap<&str, &QuestionPut> = BTreeMap::new();

@@ -20,6 +20,7 @@ use recipe::{
 use super::{
     chance::Chance,
     install, laws,
+    letters::Letters,
     manners::{self, Mood},
     recipes::Shelf,
     watcher::{Care, Watcher},
@@ -33,7 +34,7 @@ use crate::{
     run::Halt,
     runs::{Beside, ConcurrencyPolicy, Interrupted, Resume, ResumeError, RunError, Runs, Start},
     store::{
-        folder::{Options, Recovery},
+        folder::{AskOptions, Options, Recovery},
         journal,
         sources::Recording,
     },
@@ -86,7 +87,13 @@ impl Story {
             ..Options::default()
         };
         let care = if seed.is_multiple_of(32) { Care::All } else { Care::Some };
-        let story = Story::new(seed, base, Shelf::by_seed(seed), options, care);
+        let shelf = Shelf::by_seed(seed);
+        let letters = Letters::by_seed(seed, &shelf);
+        // only with a person who answers, a run that stays comes to its end
+        let wait = letters.is_some() && chance.percent(70);
+        let options = Options { asking: AskOptions { wait, ..AskOptions::default() }, ..options };
+        let story = Story::new(seed, base, shelf, options, care);
+        with(|world| world.letters = letters);
         story.mood.set(Mood::Wild);
         story
     }
@@ -215,6 +222,7 @@ impl Story {
         }
         let death = with(World::settle);
         with(|world| world.tell(|| format!("-- {death:?} {:?}", lived.as_ref().map(|result| result.status))));
+        self.read_receipts();
         let is_sure = death != Some(Death::Power) || waited;
         self.look_at_disk(&watcher.records, is_sure);
         if death == Some(Death::Power) || (death.is_none() && lived.is_ok()) {

@@ -11,6 +11,7 @@ mod disk;
 mod every_write;
 mod found;
 mod laws;
+mod letters;
 mod life;
 mod manners;
 mod order_laws;
@@ -89,11 +90,20 @@ pub(crate) fn boot_id() -> String {
 
 /// The next signal that reaches the runner.
 pub(crate) async fn next_halt() -> Halt {
-    match with(|world| world.next_halt()) {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
+    let at = |at: Option<tokio::time::Instant>| async move {
+        match at {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = at(with(|world| world.next_halt())) => with(World::take_halt),
+        () = at(with(|world| world.next_visit())) => {
+            letters::visit();
+            Halt::Cancel
+        }
     }
-    with(World::take_halt)
 }
 
 /// Returns when a process has printed something.

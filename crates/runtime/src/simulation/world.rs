@@ -15,6 +15,7 @@ use super::{
     chance::Chance,
     child::{Child, Script},
     disk::Disk,
+    letters::Letters,
 };
 use crate::{
     os::process::{Exit, Launch},
@@ -65,6 +66,8 @@ pub(super) struct World {
     pub(super) disk: Disk,
     /// Signals that reach the runner, in order.
     pub(super) halts: VecDeque<(Duration, Halt)>,
+    /// A person who answers while the runner lives.
+    pub(super) letters: Option<Letters>,
     /// The fates by point, counted from the beginning of a life.
     pub(super) fates: Vec<(u64, Fate)>,
     /// The time at which the runner dies, whatever it does then.
@@ -110,6 +113,7 @@ impl World {
             children: Vec::new(),
             disk: Disk::default(),
             halts: VecDeque::new(),
+            letters: None,
             fates: Vec::new(),
             killer: None,
             death: None,
@@ -237,6 +241,10 @@ impl World {
 
     pub(super) fn next_halt(&mut self) -> Option<Instant> {
         self.halts.front().map(|(at, _)| self.instant(*at))
+    }
+
+    pub(super) fn next_visit(&mut self) -> Option<Instant> {
+        self.letters.as_ref().map(|letters| self.instant(letters.next()))
     }
 
     pub(super) fn take_halt(&mut self) -> Halt {

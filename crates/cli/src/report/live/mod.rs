@@ -20,7 +20,7 @@ use std::{
 };
 
 use engine::{
-    Event, Outcome, Record, RunState, RunStatus, StepStatus,
+    Event, Outcome, Record, RunState, StepStatus,
     run::{event::RunFinished, message::in_short, outcome::StopCause},
 };
 use jiff::Timestamp;
@@ -55,7 +55,7 @@ use crate::{
         step_output::Labels,
         words::{
             count, counter, duration, ending, ends_block, first_line, fixing, icon, iteration_wait, kept,
-            next_attempt, processes, recipe_log, run_ending,
+            next_attempt, processes, recipe_log, run_ending, run_icon,
         },
     },
 };
@@ -267,8 +267,10 @@ impl<'a> Live<'a> {
         let messages = processes(finished).chain(self.hooks.take_repeated());
         messages.for_each(|text| self.line('⚠', &mask.quotation(&text)));
         if !self.out.stdout_is_terminal {
-            let icon = if finished.status == RunStatus::Completed { '✓' } else { '✗' };
-            self.line(icon, &format!("{} {}", state.root().unit.name, run_ending(finished.status, state)));
+            self.line(
+                run_icon(finished.status),
+                &format!("{} {}", state.root().unit.name, run_ending(finished.status, state)),
+            );
         }
     }
 
@@ -283,7 +285,8 @@ impl<'a> Live<'a> {
 
     fn finished(&mut self, path: &str, state: &RunState, mask: &Mask) {
         self.flush(path);
-        let Some(step) = state.step(path) else { return };
+        let Some((frame, at)) = state.locate(path) else { return };
+        let (frame, step) = (&state.frames[frame], &state.frames[frame].steps[at]);
         let is_agent = self.steps.get(path).is_some_and(|watched| watched.is_agent);
         if is_agent
             && self.audience == Audience::People
@@ -296,9 +299,9 @@ impl<'a> Live<'a> {
         let counter = counter(path, state);
         let text = match step.status {
             StepStatus::Completed if !step.recovered => duration(crate::report::words::taken(step)),
-            _ => ending(step, state, mask),
+            _ => ending(frame, at, state, mask),
         };
-        self.line(icon(step.status), &format!("{path} ({counter}) {text}"));
+        self.line(icon(frame.shown_status(at)), &format!("{path} ({counter}) {text}"));
     }
 
     fn output(&mut self, path: &str, stream: Stream, bytes: &[u8]) {

@@ -79,6 +79,9 @@ impl RunState {
         let mut frame = Frame::of_loop(path.to_owned(), outer, index, items, count);
         frame.parent = Some((parent, index));
         let is_each = frame.each().is_some();
+        if is_each {
+            self.note_other_attempts(&mut frame);
+        }
         if is_each && !self.kept.is_empty() {
             self.move_kept(plan, &mut frame);
         }
@@ -89,6 +92,21 @@ impl RunState {
                 self.adopt_step(id, at);
             }
             self.settle(id);
+        }
+    }
+
+    /// Counts the attempts that were made for other items at the places where the list has changed.
+    fn note_other_attempts(&self, frame: &mut Frame) {
+        let Some((old, new)) =
+            self.loop_before(&frame.path).and_then(|old| old.looped.as_ref()).zip(frame.looped.as_ref())
+        else {
+            return;
+        };
+        let has_changed = |at: &usize| old.digests.get(*at) != new.digests.get(*at);
+        let changed: Vec<usize> = (0..frame.steps.len()).filter(has_changed).collect();
+        for at in changed {
+            let attempts = self.attempts.get(&frame.step_path(at)).copied();
+            frame.steps[at].other_attempts = attempts.unwrap_or(0);
         }
     }
 

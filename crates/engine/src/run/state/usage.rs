@@ -27,7 +27,7 @@ impl RunState {
     }
 
     /// Counts agent calls whose end was not seen; their cost is unknown.
-    pub(super) fn count_lost_agents(&mut self) {
+    pub(crate) fn count_lost_agents(&mut self) {
         for (path, runs) in std::mem::take(&mut self.started_agents) {
             self.add_usage(&path, &Usage { runs, runs_without_cost: runs, ..Usage::default() });
         }
