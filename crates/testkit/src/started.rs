@@ -40,6 +40,11 @@ impl Started {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// Its stdout so far.
+    pub fn stdout(&self) -> String {
+        self.text("stdout")
+    }
+
     /// Its stderr so far.
     pub fn stderr(&self) -> String {
         self.text("stderr")
