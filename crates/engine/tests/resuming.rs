@@ -242,6 +242,7 @@ impl<'a> Run<'a> {
             usage: None,
             asks: None,
             origin: None,
+            idle: 0.0,
         };
         self.record(Event::RunFinished(finished), None);
     }

@@ -11,6 +11,7 @@ pub(crate) mod effects;
 mod interrupted;
 mod levels;
 mod loops;
+mod pauses;
 mod proof;
 mod questions;
 mod retry_counts;
@@ -48,6 +49,7 @@ pub use effects::ForGood;
 pub(crate) use interrupted::{is_at_or_below, timeout_fired};
 pub(crate) use loops::VanishedInstance;
 pub use loops::{ItemMoves, instance_in};
+pub use pauses::Pauses;
 pub use retry_counts::RetryCounts;
 use steps::FinishedStep;
 
@@ -116,6 +118,7 @@ pub struct RunState {
     tries: HashMap<String, RetryCounts>,
     last_failed: HashMap<String, u32>,
     left: background::Left,
+    pauses: Pauses,
     /// Finished work whose rules are not known to be met.
     pub unproven: HashMap<String, UnprovenWork>,
     /// Why agents are asked again, by their steps.
@@ -147,6 +150,7 @@ impl RunState {
             tries: HashMap::new(),
             last_failed: HashMap::new(),
             left: background::Left::default(),
+            pauses: Pauses::default(),
             resumes: 0,
             repair: None,
             unproven: HashMap::new(),
@@ -236,6 +240,7 @@ impl RunState {
     /// Applies one event. `plan` is the plan after the event; `value` is the stored value that the event refers to.
     pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
         self.left.take(&record.event);
+        self.pauses.take(record);
         match &record.event {
             Event::RunStarted(_) => self.started_at = Some(record.at),
             Event::StepStarted { path, attempt, inputs } => {

@@ -154,6 +154,7 @@ impl Run {
             usage: None,
             asks: None,
             origin: None,
+            idle: 0.0,
         };
         self.record(Event::RunFinished(finished), None);
     }

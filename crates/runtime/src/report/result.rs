@@ -241,7 +241,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         dry_run: state.settings.dry_run,
         started_at: state.started_at,
         finished_at: state.finished_at,
-        duration: seconds(state.started_at, state.finished_at.or(Some(subject.now))),
+        duration: worked(state, subject.now),
         step_results: steps(subject, root),
         output: subject
             .output
@@ -323,6 +323,13 @@ fn outcome(status: RunStatus) -> &'static str {
         RunStatus::Interrupted => "interrupted",
         RunStatus::Running => "running",
     }
+}
+
+/// Seconds that processes worked on a run.
+fn worked(state: &RunState, now: Timestamp) -> f64 {
+    let all = seconds(state.started_at, state.finished_at.or(Some(now)));
+    let worked = (all - state.idle_seconds_so_far()).max(0.0);
+    (worked * 1000.0).round() / 1000.0
 }
 
 pub(super) fn seconds(from: Option<Timestamp>, to: Option<Timestamp>) -> f64 {

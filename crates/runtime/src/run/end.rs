@@ -10,7 +10,10 @@ use recipe::value::Value;
 
 use super::{DriveError, Driver, Signals};
 use crate::{
-    os::process::{self, Survivor},
+    os::{
+        clock,
+        process::{self, Survivor},
+    },
     store::cancel_request::cancelled_by,
 };
 
@@ -85,6 +88,7 @@ impl Driver<'_> {
             usage,
             asks: None,
             origin: self.store.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
+            idle: self.state.idle_seconds(clock::now()),
         })
     }
 }

@@ -276,6 +276,7 @@ fn append(shown: &mut OpenedRun, journal: &mut Journal, event: Event) -> Result<
         usage: spent(&shown.records),
         asks: None,
         origin: None,
+        idle: shown.state.idle_seconds(clock::now()),
     };
     let record = journal.append(clock::now(), Event::RunFinished(finished));
     journal.sync()?;

@@ -89,6 +89,7 @@ pub(super) fn wait_for_person(
         usage: spent(&shown.records),
         asks: stop.question(),
         origin: None,
+        idle: shown.state.idle_seconds(clock::now()),
     };
     journal.append(clock::now(), Event::RunFinished(finished));
     match journal.sync() {

@@ -205,6 +205,7 @@ impl Runs {
             usage,
             asks: None,
             origin: origin.cloned(),
+            idle: shown.state.idle_seconds(clock::now()),
         };
         let outcome = Cancelled::of(&finished);
         journal.append(clock::now(), Event::RunFinished(finished));

@@ -1,4 +1,5 @@
-//! Stored runs: finding, listing and removing them. Never reads more of a journal than its last record.
+//! Stored runs: finding, listing and removing them. Reads only the last record of the journal of a run
+//! that has ended.
 
 use std::{fs, path::PathBuf};
 
@@ -7,6 +8,7 @@ use engine::{
     run::{
         event::{RunFinished, Usage},
         origin::Origin,
+        state::Pauses,
     },
 };
 use jiff::Timestamp;
@@ -204,6 +206,10 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         Some(pid) => Some(clock::now_beside(pid, at.unwrap_or(header.created_at))),
         None => at,
     };
+    let idle = match &finished {
+        Some(finished) => finished.idle,
+        None => idle_seconds(folder),
+    };
     let (mask, damage) = match Fingerprints::load(folder.path()) {
         Ok(kept) => (secrets(&header).with_kept(kept), damage),
         Err(error) => (Mask::default(), damage.or(Some(error.to_string()))),
@@ -215,7 +221,8 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         status,
         started_at: header.created_at,
         duration: until.map(|until| {
-            (until.as_millisecond() - header.created_at.as_millisecond()).max(0) as f64 / 1000.0
+            let all = (until.as_millisecond() - header.created_at.as_millisecond()).max(0) as f64 / 1000.0;
+            (all - idle).max(0.0)
         }),
         reason: finished.as_ref().map(|finished| finished.reason),
         usage: finished.as_ref().and_then(|finished| finished.usage.clone()),
@@ -224,6 +231,13 @@ fn summary(folder: &RunFolder) -> Option<RunSummary> {
         origin: header.origin,
         pid,
     })
+}
+
+/// Seconds in which no process worked on a run that has not ended.
+fn idle_seconds(folder: &RunFolder) -> f64 {
+    let mut pauses = Pauses::default();
+    journal::read(&folder.journal()).unwrap_or_default().iter().for_each(|record| pauses.take(record));
+    pauses.seconds()
 }
 
 fn secrets(header: &Header) -> Mask {

@@ -91,6 +91,7 @@ impl Runs {
                 usage,
                 asks: None,
                 origin: cancelled_by(end.reason, folder),
+                idle: shown.state.idle_seconds(clock::now()),
             };
             tell(&mut shown, &mut journal, Event::RunFinished(finished), reporter)?;
         }
