@@ -5,6 +5,7 @@
 
 use std::{
     fs::{self, File},
+    io::Write as _,
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus},
@@ -33,6 +34,13 @@ impl Started {
     pub fn signal(&self, name: &str) {
         let status = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
         assert!(status.is_ok_and(|status| status.success()), "cannot signal {}", self.pid());
+    }
+
+    /// Writes to its stdin, if that is a pipe.
+    pub(crate) fn input(&mut self, text: &str) {
+        if let Some(stdin) = &mut self.child.stdin {
+            crate::world::must(stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush()));
+        }
     }
 
     /// Whether it is still running.

@@ -48,7 +48,12 @@ pub(crate) struct ResultView<'a> {
 pub(crate) fn show(result: &RunResult, view: &ResultView<'_>, out: &mut Out) -> Exit {
     match view.format {
         OutputFormat::Json => out.json(&ResultJson(result, view.failure.hints)),
-        OutputFormat::Text => out.result(&clean(&summary(result, view.detail, view.width))),
+        OutputFormat::Text => {
+            if !result.output.is_empty() {
+                out.result_as_is(&clean(&result.output));
+            }
+            out.result(&clean(&summary(result, view.detail, view.width)));
+        }
     }
     if let Some(text) = failure(result, &view.failure) {
         out.notice(&format!("\n{text}"));
@@ -72,15 +77,11 @@ pub(crate) fn tell_workflow(
 
 /// The result in a few lines.
 fn summary(result: &RunResult, detail: Detail, width: usize) -> String {
-    let mut lines = Vec::new();
-    if !result.output.is_empty() {
-        lines.push(result.output.clone());
-    }
-    lines.extend(match result.dry_run {
+    let mut lines = match result.dry_run {
         true => [super::inputs::block(&result.inputs), rehearsed(result, detail)].concat(),
         false if detail == Detail::Brief => Vec::new(),
         false => steps(result, INSTANCES),
-    });
+    };
     let counts = counts(result.step_results.iter().map(|step| word(step)));
     let word = match (result.dry_run, result.success) {
         (true, true) => "dry run, nothing was executed",

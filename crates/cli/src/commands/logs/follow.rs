@@ -187,10 +187,10 @@ impl<'a> Follow<'a> {
         let text = String::from_utf8_lossy(bytes);
         let text = self.shown.mask.text(&text);
         match file.ends_with("stdout") {
-            true if out.stdout_is_terminal => out.result(&harmless(&text)),
+            true if out.stdout_is_terminal => out.result_as_is(&harmless(&text)),
             true if self.shown.mask.is_empty() => out.raw(bytes),
             true => out.raw(text.as_bytes()),
-            false => out.notice(&harmless(&text)),
+            false => out.notice_as_is(&harmless(&text)),
         }
     }
 
