@@ -22,12 +22,20 @@ pub struct Screen {
     row: usize,
     column: usize,
     look: Look,
+    broken: Vec<usize>,
 }
 
 impl Screen {
     /// The screen of a terminal with so many columns after all of this was written.
     pub fn of(width: usize, written: &str) -> Screen {
-        let mut screen = Screen { width, rows: vec![Vec::new()], row: 0, column: 0, look: Look::default() };
+        let mut screen = Screen {
+            width,
+            rows: vec![Vec::new()],
+            row: 0,
+            column: 0,
+            look: Look::default(),
+            broken: Vec::new(),
+        };
         let mut rest = written;
         while let Some(c) = rest.chars().next() {
             rest = match (c, rest.strip_prefix("\u{1b}[")) {
@@ -50,6 +58,12 @@ impl Screen {
             lines.pop();
         }
         lines
+    }
+
+    /// The lines that were too long, so that the terminal broke them wherever they ended.
+    pub fn broken_lines(&self) -> Vec<String> {
+        let lines = self.lines();
+        self.broken.iter().filter_map(|row| lines.get(*row).cloned()).collect()
     }
 
     /// The same as one text.
@@ -79,6 +93,7 @@ impl Screen {
             '\u{7}' => {}
             c => {
                 if self.column == self.width {
+                    self.broken.push(self.row);
                     (self.row, self.column) = (self.row + 1, 0);
                 }
                 self.grow();
@@ -141,7 +156,9 @@ mod tests {
     fn a_block_that_is_drawn_again_replaces_the_one_before() {
         let screen = Screen::of(10, "one\r\na\u{1b}[K\nb\u{1b}[J\r\r\u{1b}[1A\u{1b}[Jtwo\r\n");
         assert_eq!(screen.lines(), ["one", "two"]);
-        assert_eq!(Screen::of(4, "abcdefgh").lines(), ["abcd", "efgh"]);
+        let long = Screen::of(4, "abcd\r\nabcdefgh");
+        assert_eq!(long.lines(), ["abcd", "abcd", "efgh"]);
+        assert_eq!(long.broken_lines(), ["abcd"]);
     }
 
     #[test]

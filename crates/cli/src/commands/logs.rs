@@ -24,6 +24,7 @@ use crate::{
     args::{options::OutputFormat, stored::LogsArgs},
     environment::Environment,
     exit::Exit,
+    host::StoredRuns,
     out::Out,
     report::failure::Failure,
 };
@@ -39,7 +40,8 @@ pub(crate) fn logs(args: &LogsArgs, environment: &Environment, out: &mut Out) ->
 
 fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     let runs = runs_at(args.state.state_dir.as_deref(), environment)?;
-    let folder = find_or_last(&runs, args.run.as_deref(), out)?;
+    let folder = find_or_last(&runs, args.run.as_deref(), out)
+        .map_err(|failure| hint_at_step(failure, args, &runs))?;
     let step = args.step.as_deref();
     let shown = runs.open(folder.clone()).map_err(|error| unreadable(&error, &folder))?;
     let attempts = Attempts::of(&shown.records);
@@ -75,6 +77,19 @@ fn logs_of(args: &LogsArgs, environment: &Environment, out: &mut Out) -> Result<
         out.notice("nothing was printed");
     }
     Ok(Exit::Success)
+}
+
+/// Names the command for a step of the last run, if a run was asked for by the name of that step.
+fn hint_at_step(failure: Failure, args: &LogsArgs, runs: &StoredRuns) -> Failure {
+    let Some(name) = args.run.as_deref().filter(|_| args.step.is_none()) else { return failure };
+    let last = runs.find("last").ok().and_then(|folder| runs.open(folder).ok());
+    match last.and_then(|last| last.state.named(name)) {
+        Some(step) => {
+            let command = runs.hints.command(&format!("logs last {step}"));
+            failure.hint(format!("for step `{step}` of the last run: {command}"))
+        }
+        None => failure,
+    }
 }
 
 /// Waits until the run ends or stdout has no reader left.

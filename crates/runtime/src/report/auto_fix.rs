@@ -84,9 +84,10 @@ impl Report {
         self.attempts.last().and_then(|attempt| attempt.repair.as_ref())
     }
 
-    /// The attempts that failed, each in one line.
+    /// The attempts that failed, each in one line for people.
     pub fn failed_attempts(&self) -> Vec<String> {
-        self.attempts.iter().filter(|attempt| attempt.failed_step.is_some()).map(describe).collect()
+        let failed = self.attempts.iter().filter(|attempt| attempt.failed_step.is_some());
+        failed.map(|attempt| in_words(attempt, "")).collect()
     }
 
     /// The repairs that were accepted.
@@ -273,10 +274,14 @@ pub fn not_wanted(mut result: RunResult) -> RunResult {
     result
 }
 
-/// An attempt in one line.
+/// An attempt in one line, with the class of its failure.
 pub(crate) fn describe(attempt: &Attempt) -> String {
-    let step = attempt.failed_step.as_deref().unwrap_or("?");
     let class = attempt.classification.as_ref().map_or("unknown", |diagnosis| diagnosis.class.as_str());
+    in_words(attempt, &format!(" ({class})"))
+}
+
+fn in_words(attempt: &Attempt, class: &str) -> String {
+    let step = attempt.failed_step.as_deref().unwrap_or("?");
     let repair = match &attempt.repair {
         Some(repair) if repair.accepted => format!("; repaired: {}", repair.summary),
         Some(repair) if repair.waiting => format!("; repair waits for you: {}", repair.summary),
@@ -291,5 +296,5 @@ pub(crate) fn describe(attempt: &Attempt) -> String {
         Some(plan) if !plan.rerun.is_empty() => format!("; re-run: {}", plan.rerun.join(", ")),
         _ => String::new(),
     };
-    format!("attempt {}: step `{step}` failed ({class}){repair}{again}", attempt.attempt)
+    format!("attempt {}: step `{step}` failed{class}{repair}{again}", attempt.attempt)
 }

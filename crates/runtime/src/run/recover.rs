@@ -44,6 +44,7 @@ impl Driver<'_> {
             prompt: recovery_prompt::prompt(&self.state, id, &self.mask),
             system_prompt: None,
             model: model.filter(|model| !model.is_empty()),
+            model_for: programs::choices(&recoverer.programs, &self.spec.agents).0.first().cloned(),
             programs: recoverer.programs,
             permissions,
             args: Vec::new(),

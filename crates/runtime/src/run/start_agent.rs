@@ -50,6 +50,8 @@ pub(super) struct AgentRequest {
     pub(super) continued: Option<SessionPrompt>,
     pub(super) system_prompt: Option<String>,
     pub(super) model: Option<String>,
+    /// The only program that gets the model; absent if any does.
+    pub(super) model_for: Option<String>,
     /// The programs that the step names.
     pub(super) programs: Vec<String>,
     pub(super) permissions: Permissions,
@@ -98,6 +100,9 @@ impl Driver<'_> {
             None => written,
         };
         let spoken = self.conversation(start, agent, task);
+        let programs = spoken.program.map_or_else(|| agent.programs.clone(), |program| vec![program]);
+        // a model is written for the first program of a list
+        let first = programs::choices(&programs, &self.spec.agents).0.first().cloned();
         let mut request = AgentRequest {
             prompt: spoken.prompt,
             continued: spoken.continued,
@@ -105,7 +110,8 @@ impl Driver<'_> {
                 Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
             }),
             model: start.model.clone().or_else(model).filter(|model| !model.is_empty()),
-            programs: spoken.program.map_or_else(|| agent.programs.clone(), |program| vec![program]),
+            model_for: first.filter(|_| start.model.is_none()),
+            programs,
             permissions: agent.permissions.unwrap_or_else(|| self.permissions_in(start.frame)),
             args: agent.args.iter().map(|arg| arg.render(&scope)).collect(),
             timeout: start.step.timeout_beside(self.spec.options.step_timeout),
@@ -141,6 +147,14 @@ impl Driver<'_> {
         complete_context(&self.state.frames[frame].context, &cwd, &folder)?;
         let names = programs::choices(&request.programs, &self.spec.agents).0;
         let mut programs = programs::installed(names, &self.spec.agents, &self.spec.host).into_iter();
+        let program = programs.next().unwrap_or_else(|| self.spec.agents.program().to_owned());
+        let other = request.model_for.filter(|first| *first != program && request.model.is_some());
+        if let Some(first) = &other {
+            self.note(
+                path,
+                &format!("`{program}` runs with its own default model: `model` is for `{first}`"),
+            )?;
+        }
         Ok(Ok(AgentTask {
             run: self.store.dir(),
             run_id: self.spec.run_id.clone(),
@@ -148,7 +162,7 @@ impl Driver<'_> {
             step: Arc::clone(step),
             attempt,
             purpose: None,
-            program: programs.next().unwrap_or_else(|| self.spec.agents.program().to_owned()),
+            program,
             others: programs.collect(),
             permissions: request.permissions,
             args: request.args,
@@ -156,7 +170,7 @@ impl Driver<'_> {
             prompt: request.prompt,
             continued: request.continued,
             system_prompt: request.system_prompt,
-            model: request.model,
+            model: request.model.filter(|_| other.is_none()),
             env,
             cwd,
             dir,

@@ -5,9 +5,20 @@
 use runtime::store::outputs::{Rest, Stream};
 
 use super::{Chunk, Live, size};
-use crate::report::step_output::{ShownLines, take_lines};
+use crate::report::{
+    step_output::{ShownLines, take_lines},
+    wrap::wrapped_lines,
+};
 
 impl Live<'_> {
+    /// The answer of an agent, which is text for people, in lines that fit into the terminal.
+    pub(super) fn wrapped_answer(&self, path: &str, answer: String) -> String {
+        match self.out.stdout_is_terminal && !self.labels.has(path) {
+            true => wrapped_lines(&answer, size().columns),
+            false => answer,
+        }
+    }
+
     /// Shows a step's output: whole lines on a terminal, unchanged bytes elsewhere.
     pub(super) fn print(&mut self, path: &str, stream: Stream, bytes: &[u8]) {
         if self.passes_on(path, stream) {
