@@ -89,9 +89,10 @@ fn summary(result: &RunResult, detail: Detail, width: usize) -> String {
         (false, _) => result.status.as_str(),
     };
     let run = result.run_id.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
-    let link = if result.success || result.dry_run { "in" } else { "after" };
+    let link = if result.success { "in" } else { "after" };
     let took = duration(result.duration);
-    let end = format!("recipe '{}': {word} {link} {took} ({counts}{run})", result.recipe_name);
+    let took = if result.dry_run { String::new() } else { format!(" {link} {took}") };
+    let end = format!("recipe '{}': {word}{took} ({counts}{run})", result.recipe_name);
     lines.extend(wrapped(&end, width, 2));
     lines.extend(result.usage.as_ref().map(|usage| format!("agents: {}", agents(usage))));
     lines.extend(fixed(result));

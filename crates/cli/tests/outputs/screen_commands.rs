@@ -40,14 +40,14 @@ fn a_dry_run() {
         NARROW,
         "$RUNNER deploy.yaml --dry-run </dev/null",
         expect![[r#"
-          ⊘ build skipped: dry run: would run (shell: strict): make --jobs 4 all
-            VERSION="1.4.0" PREFIX="/usr/local" EXTRA_FLAGS="--with-docs"
-          ⊘ review skipped: dry run: would ask an agent: Review the changes of the last
-            commit and list what could break staging.
-          ⊘ approve skipped: condition is false
-          ⊘ deploy skipped: dry run: would run (shell: strict): ./deploy.sh "staging"
-        recipe 'deploy': dry run, nothing was executed in 0.0s (4 skipped)
-    "#]],
+              ⊘ build skipped: dry run: would run (shell: strict): make --jobs 4 all
+                VERSION="1.4.0" PREFIX="/usr/local" EXTRA_FLAGS="--with-docs"
+              ⊘ review skipped: dry run: would ask an agent: Review the changes of the last
+                commit and list what could break staging.
+              ⊘ approve skipped: condition is false
+              ⊘ deploy skipped: dry run: would run (shell: strict): ./deploy.sh "staging"
+            recipe 'deploy': dry run, nothing was executed (4 skipped)
+        "#]],
     );
 }
 
@@ -74,7 +74,7 @@ fn an_explanation() {
                    EXTRA_FLAGS="--with-docs"
                  Output: build
               2. review [agent]
-                 Program: claude (/tmp/.tmp80hbCr/tmp/zoo/bin/claude)
+                 Program: claude (/tmp/zoo/bin/claude)
                  Prompt: Review the changes of the last commit and list what could break
                    {{target}}.
                  Output: review
@@ -226,49 +226,47 @@ fn mistakes_in_a_recipe() {
         NARROW,
         "$RUNNER validate bad.yaml",
         expect![[r#"
-        warning[undefined-variable]: nothing defines `crat` before this step
-         --> bad.yaml:5:28
-          |
-        5 |     command: cargo test -p {{crat}}
-          |                            ^^^^^^^^ did you mean `crate`?
-          |
-          = help: did you mean `crate`?
+            warning[undefined-variable]: nothing defines `crat` before this step
+             --> bad.yaml:5:28
+              |
+            5 |     command: cargo test -p {{crat}}
+              |                            ^^^^^^^^ did you mean `crate`?
 
-        error[foreign-field]: a step has no field `if`: did you mean `condition`?
-         --> bad.yaml:6:5
-          |
-        6 |     if: crate == 'parser'
-          |     ^^ would be ignored
-          |
-          = help: write `condition: …`, an expression such as `status == 'ok'`
+            error[foreign-field]: a step has no field `if`: did you mean `condition`?
+             --> bad.yaml:6:5
+              |
+            6 |     if: crate == 'parser'
+              |     ^^ would be ignored
+              |
+              = help: write `condition: …`, an expression such as `status == 'ok'`
 
-        error[bad-id]: this id cannot be used as a name
-         --> bad.yaml:8:9
-          |
-        8 |   - id: publish it
-          |         ^^^^^^^^^^
-          |
-          = help: use letters, digits, `_`, `-` and `.`, and do not begin with `-`; a
-            title for people goes under `name`
+            error[bad-id]: this id cannot be used as a name
+             --> bad.yaml:8:9
+              |
+            8 |   - id: publish it
+              |         ^^^^^^^^^^
+              |
+              = help: use letters, digits, `_`, `-` and `.`, and do not begin with `-`; a
+                title for people goes under `name`
 
-        error[field-typo]: unknown field `comand` in a step: did you mean `command`?
-         --> bad.yaml:9:5
-          |
-        9 |     comand: cargo publish -p {{crate}}
-          |     ^^^^^^ not a known field
-          |
-          = help: write `command:`
+            error[field-typo]: unknown field `comand` in a step: did you mean `command`?
+             --> bad.yaml:9:5
+              |
+            9 |     comand: cargo publish -p {{crate}}
+              |     ^^^^^^ not a known field
+              |
+              = help: write `command:`
 
-        error[condition-syntax]: unexpected `=`: write `==`
-          --> bad.yaml:10:24
-           |
-        10 |     condition: test.ok = true and crate == 'the name of a crate that is ...
-           |                        ^
-           |
-           = help: write `==`
+            error[condition-syntax]: unexpected `=`: write `==`
+              --> bad.yaml:10:24
+               |
+            10 |     condition: test.ok = true and crate == 'the name of a crate that is ...
+               |                        ^
+               |
+               = help: write `==`
 
-        4 errors, 1 warning in bad.yaml
-    "#]],
+            4 errors, 1 warning in bad.yaml
+        "#]],
     );
 }
 

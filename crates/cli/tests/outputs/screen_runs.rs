@@ -43,7 +43,10 @@ const UPLOAD: (&str, &str) =
 
 #[test]
 fn the_live_view_of_parallel_steps() {
-    for (size, expected) in [(NARROW, expect![[r#"
+    for (size, expected) in [
+        (
+            NARROW,
+            expect![[r#"
         ▶ build: 5 steps, run RUN-1
         fetched 214 files
         ✓ fetch (1/5) 0.0s
@@ -52,7 +55,11 @@ fn the_live_view_of_parallel_steps() {
         ▶ lint       2/5  0s  checking src/lib.rs, src/parse.rs and all of the other f…
         ▶ unit-tests 3/5  0s  test parse ... ok
         1 of 5 done, 0s, build
-    "#]]), (WIDE, expect![[r#"
+    "#]],
+        ),
+        (
+            WIDE,
+            expect![[r#"
         ▶ build: 5 steps, run RUN-1
         fetched 214 files
         ✓ fetch (1/5) 0.0s
@@ -61,7 +68,9 @@ fn the_live_view_of_parallel_steps() {
         ▶ lint       2/5  0s  checking src/lib.rs, src/parse.rs and all of the other files
         ▶ unit-tests 3/5  0s  test parse ... ok
         1 of 5 done, 0s, build
-    "#]])] {
+    "#]],
+        ),
+    ] {
         let env = with(&[BUILD, UPLOAD]);
         let run = env.terminal(size.0, size.1, "$RUNNER build.yaml");
         until("both steps are shown", || run.screen().text().contains("! test parse ... ok"));
@@ -201,18 +210,18 @@ fn a_question_at_the_terminal() {
         &env,
         &run.wait(),
         expect![[r#"
-        ▶ release: 3 steps, run RUN-1
-        three fixes
-        ✓ notes (1/3) 0.0s
-        ? approve: Release 1.4.0 to production now, although two of the tests are slow?
-          shown (11 bytes)
-          │ three fixes
-        ? approve: answered `approve` by root via terminal
-        ✓ approve (2/3) 0.0s
-        tagged because all is well
-        ✓ tag (3/3) 0.0s
-        recipe 'release': completed in 0.0s (3 completed, run RUN-1)
-    "#]],
+            ▶ release: 3 steps, run RUN-1
+            three fixes
+            ✓ notes (1/3) 0.0s
+            ? approve: Release 1.4.0 to production now, although two of the tests are slow?
+              shown (11 bytes)
+              │ three fixes
+            ? approve: answered `approve` by USER via terminal
+            ✓ approve (2/3) 0.0s
+            tagged because all is well
+            ✓ tag (3/3) 0.0s
+            recipe 'release': completed in 0.0s (3 completed, run RUN-1)
+        "#]],
     );
 }
 
@@ -260,24 +269,25 @@ fn ctrl_c() {
         "name: slow\nsteps:\n- {id: a, command: 'echo working; sleep 60'}\n- {id: b, command: echo after}\n- {id: tidy, when: always, command: echo tidied}\n",
     );
     let mut run = env.terminal(NARROW.0, NARROW.1, "$RUNNER r.yaml");
+    run.screen_with("working");
     run.screen_with("0 of 3 done");
     run.keys("\u{3}");
     same_screen(
         &env,
         &run.wait(),
         expect![[r#"
-        ▶ slow: 3 steps, run RUN-1
-        ⚠ interrupted: stopping running steps
-        working
-        tidied
-        ✓ tidy (3/3) 0.0s
-        recipe 'slow': interrupted after 0.0s (1 completed, 1 interrupted, 1 pending,
-          run RUN-1)
+            ▶ slow: 3 steps, run RUN-1
+            working
+            ⚠ interrupted: stopping running steps
+            tidied
+            ✓ tidy (3/3) 0.0s
+            recipe 'slow': interrupted after 0.0s (1 completed, 1 interrupted, 1 pending,
+              run RUN-1)
 
-        interrupted. Completed steps are saved
-          resume:  recipe-runner-rs resume RUN-1
-          logs:    recipe-runner-rs logs RUN-1
-    "#]],
+            interrupted. Completed steps are saved
+              resume:  recipe-runner-rs resume RUN-1
+              logs:    recipe-runner-rs logs RUN-1
+        "#]],
     );
 }
 
@@ -327,22 +337,22 @@ fn an_automatic_repair() {
         NARROW,
         "$RUNNER r.yaml --auto-fix </dev/null",
         expect![[r#"
-        ▶ fix: 2 steps, run RUN-1
-        I wrote the file called work. It has one line, and the check that comes next
-          reads it.
-        ✓ write (1/2) 0.0s
-        ! grep: work: No such file or directory
-        ✗ check (2/2) failed after 0.0s: exit code 2
-        ▶ resuming fix: 0 of 2 steps already done; re-runs: write
-        I wrote the file called work. It has one line, and the check that comes next
-          reads it.
-        ✓ write (1/2) 0.0s
-        good
-        ✓ check (2/2) 0.0s
-        recipe 'fix': completed in 0.0s (2 completed, run RUN-1)
-        agents: 2 calls, model zoo-model, tokens 240, cost $0.5000
-        auto-fix: completed after 2 attempts
-          attempt 1: step `check` failed; re-run: write, check
-    "#]],
+            ▶ fix: 2 steps, run RUN-1
+            I wrote the file called work. It has one line, and the check that comes next
+            reads it.
+            ✓ write (1/2) 0.0s
+            ! grep: work: No such file or directory
+            ✗ check (2/2) failed after 0.0s: exit code 2
+            ▶ resuming fix: 0 of 2 steps already done; re-runs: write
+            I wrote the file called work. It has one line, and the check that comes next
+            reads it.
+            ✓ write (1/2) 0.0s
+            good
+            ✓ check (2/2) 0.0s
+            recipe 'fix': completed in 0.0s (2 completed, run RUN-1)
+            agents: 2 calls, model zoo-model, tokens 240, cost $0.5000
+            auto-fix: completed after 2 attempts
+              attempt 1: step `check` failed; re-run: write, check
+        "#]],
     );
 }
