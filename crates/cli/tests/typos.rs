@@ -33,24 +33,6 @@ fn d1_quiet_shows_warnings_about_the_recipe() {
 }
 
 #[test]
-fn d1_words_about_rights_are_refused_on_every_level() {
-    for (step, recipe) in [
-        ("read_only: true", ""),
-        ("readonly: true", ""),
-        ("user: root", ""),
-        ("before_script: make", ""),
-        ("try: make", ""),
-        ("", "agent_args: [--verbose]\n"),
-        ("", "read-only: true\n"),
-    ] {
-        let recipe = format!("name: r\n{recipe}steps:\n- {{id: a, command: 'echo ran', {step}}}\n");
-        let output = env().text(&recipe, &[]);
-        assert_eq!(output.code, 2, "{recipe}{}", output.all());
-        assert!(output.stderr.contains("error[foreign-field]"), "{recipe}{}", output.all());
-    }
-}
-
-#[test]
 fn d1_a_word_of_another_tool_stops_the_run_before_it_starts() {
     let recipe = "name: r\nsteps: [{id: a, if: 'false', command: touch ran}]\n";
     let env = env().file("r.yaml", recipe);

@@ -2,7 +2,7 @@
 
 use anstream::adapter::strip_str;
 
-use super::live::columns;
+use super::{hints::plain, live::columns};
 
 /// The width of lines that are not wrapped.
 pub(crate) const UNLIMITED: usize = usize::MAX;
@@ -31,7 +31,7 @@ pub(crate) fn wrapped_lines(text: &str, width: usize) -> String {
 
 /// The words of a line; words that belong together are one if they take at most this many columns.
 fn units(line: &str, room: usize) -> Vec<&str> {
-    let program = format!("{} ", env!("CARGO_PKG_NAME"));
+    let program = plain("");
     let (mut units, mut from, mut is_quoted) = (Vec::new(), 0, false);
     for (at, c) in line.char_indices() {
         let rest = &line[from..];
@@ -149,7 +149,7 @@ mod tests {
             ("say `a b c` now", 9, "say\n  `a b c`\n  now"),
             ("say `a b c d e f` now", 9, "say `a b\n  c d e\n  f` now"),
             ("  files      /a/long/path", 20, "  files\n    /a/long/path"),
-            ("then: recipe-runner-rs show x", 28, "then:\n  recipe-runner-rs show x"),
+            (&format!("then: {}", plain("show x")), 28, &format!("then:\n  {}", plain("show x"))),
             ("\u{1b}[32mgreen\u{1b}[0m word", 10, "\u{1b}[32mgreen\u{1b}[0m word"),
         ] {
             assert_eq!(wrapped_lines(text, width), expected, "{text} in {width}");

@@ -383,12 +383,8 @@ pub struct RunFinished {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// Seconds in which no process worked on the run. Its duration leaves them out.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default)]
     pub idle: f64,
-}
-
-fn is_nothing(seconds: &f64) -> bool {
-    *seconds <= 0.0
 }
 
 /// A decision of a person that a run waits for.

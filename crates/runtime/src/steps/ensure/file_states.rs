@@ -174,7 +174,7 @@ pub(super) async fn digests(top: &Path, names: BTreeSet<Vec<u8>>) -> Result<Dige
                 .map(|part| scope.spawn(move || part.iter().map(digest).collect::<Digests>()))
                 .collect();
             let all = parts.into_iter().map(|part| part.join());
-            all.map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).flatten().collect()
+            all.flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         })
     })
     .await
