@@ -43,7 +43,6 @@ generate:
     cargo build
     target/debug/recipe-runner-rs schema > schema/recipe.schema.json
     UPDATE_DOCS=1 cargo test -p recipe-runner-rs --test docs
-    tools/picture.sh
 
 # the tests against real agent programs, both groups; needs npm and the network
 real-agents:

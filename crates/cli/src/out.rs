@@ -23,7 +23,7 @@ use runtime::{
 use crate::{
     environment::Environment,
     exit::Exit,
-    report::{failure::clean, step_output::Place},
+    report::{failure::clean, step_output::Place, wrap::wrapped_lines},
 };
 
 pub(crate) use writer::Source;
@@ -46,6 +46,8 @@ pub(crate) struct Out {
     /// Whether stdout is a terminal.
     pub(crate) stdout_is_terminal: bool,
     stderr_is_terminal: bool,
+    /// The width of a line in a terminal.
+    width: usize,
     /// Whether both outputs go to the same place.
     is_one: bool,
     /// Whether the last output on stdout did not end its line.
@@ -67,6 +69,7 @@ impl Out {
             stdout_colour: environment.stdout_colour,
             stdout_is_terminal: environment.stdout_is_terminal,
             stderr_is_terminal: environment.stderr_is_terminal,
+            width: environment.width,
             is_one: is_one(),
             is_open: false,
             stderr_colour: environment.stderr_colour,
@@ -156,8 +159,17 @@ impl Out {
         self.mask = mask.clone();
     }
 
-    /// Writes text to stdout, with a newline at its end. It begins on a new line.
+    /// Writes text for people to stdout, with a newline at its end. It begins on a new line. A terminal gets no line
+    /// that is too long for it.
     pub(crate) fn result(&mut self, text: &str) {
+        match self.stdout_is_terminal {
+            true => self.result_as_is(&wrapped_lines(text, self.width)),
+            false => self.result_as_is(text),
+        }
+    }
+
+    /// The same for data, such as scripts and the output of steps: its lines stay as they are.
+    pub(crate) fn result_as_is(&mut self, text: &str) {
         self.begin_line();
         let line = line(&self.mask.text(text), self.stdout_colour);
         self.writer.push(Target::Stdout, line);
@@ -223,8 +235,17 @@ impl Out {
         self.writer.push(Target::Stdout, text);
     }
 
-    /// Writes text to stderr, with a newline at its end. Earlier output on stdout comes first.
+    /// Writes text for people to stderr, with a newline at its end. Earlier output on stdout comes first. A terminal
+    /// gets no line that is too long for it.
     pub(crate) fn notice(&mut self, text: &str) {
+        match self.stderr_is_terminal {
+            true => self.notice_as_is(&wrapped_lines(text, self.width)),
+            false => self.notice_as_is(text),
+        }
+    }
+
+    /// The same for output of steps: its lines stay as they are.
+    pub(crate) fn notice_as_is(&mut self, text: &str) {
         if self.is_one && std::mem::take(&mut self.is_open) {
             self.writer.push(Target::Stderr, b"\n".to_vec());
         }

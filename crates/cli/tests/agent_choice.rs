@@ -64,6 +64,30 @@ fn the_next_program_is_asked_when_a_service_refuses() {
     assert_eq!((output.code, env.calls()), (1, 4), "{}", output.all());
 }
 
+/// A model is written for the first program of a list; others use their own, and a note says so, once.
+#[test]
+fn a_model_belongs_to_the_first_program() {
+    let both = step(", agent_binary: [claude, codex], model: opus");
+    let env = env().agent("claude", &failing(429)).agent("codex", CODEX);
+    let output = run(&env, &both, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert!(env.asked(1, "argv").contains("opus"), "{}", env.asked(1, "argv"));
+    assert!(!env.asked(2, "argv").contains("opus"), "{}", env.asked(2, "argv"));
+    let note = "`claude` is rate limited: asking `codex` instead, with its own default model";
+    assert_eq!(output.stderr.matches(note).count(), 1, "{}", output.all());
+    let notes = output.json()["evidence"]["notes"].to_string();
+    assert_eq!(notes.matches(note).count(), 1, "{notes}");
+    // the first one is not installed
+    let env = self::env().agent("codex", CODEX);
+    let path = format!("{}/bin:/usr/bin:/bin", env.zoo().display());
+    let env = env.env("PATH", &path);
+    let output = run(&env, &both, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    assert!(!env.asked(1, "argv").contains("opus"), "{}", env.asked(1, "argv"));
+    let note = "`codex` runs with its own default model: `model` is for `claude`";
+    assert!(output.stderr.contains(note), "{}", output.all());
+}
+
 #[test]
 fn more_arguments_come_after_ours_and_may_not_contradict_them() {
     let env = env().agent("claude", "result ok");

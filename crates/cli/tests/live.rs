@@ -1,9 +1,6 @@
 //! What is on the screen of a terminal while a recipe runs, and afterwards.
-//!
-//! `script` lends the terminal; a few lines here play the screen.
-#![expect(clippy::panic, reason = "a test that cannot go on ends by panicking")]
 
-use testkit::TestEnv;
+use testkit::{Screen, TestEnv};
 
 const WIDTH: usize = 60;
 
@@ -17,44 +14,9 @@ fn typed(world: &TestEnv, line: &str) -> String {
     world.shell("script -qfec 'bash line.sh' /dev/null").stdout
 }
 
-/// The lines that are left after all that was written.
+/// The lines that are left after all that was written, without empty ones.
 fn screen(written: &str) -> Vec<String> {
-    let (mut lines, mut row, mut column) = (vec![Vec::new()], 0, 0);
-    let mut rest = written.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\r' => column = 0,
-            '\n' => row += 1,
-            '\u{1b}' => {
-                let sequence: String = rest.by_ref().take_while(|c| !c.is_ascii_alphabetic()).collect();
-                let number = sequence.trim_start_matches('[').parse::<usize>().unwrap_or(1);
-                let end = written.len() - rest.as_str().len();
-                match &written[end - 1..end] {
-                    "A" => row -= number,
-                    "K" => lines[row].truncate(column),
-                    "J" => {
-                        lines[row].truncate(column);
-                        lines.truncate(row + 1);
-                    }
-                    "m" => {}
-                    other => panic!("unexpected control sequence {sequence:?}{other}"),
-                }
-            }
-            c => {
-                if column == WIDTH {
-                    (row, column) = (row + 1, 0);
-                    lines.resize_with(lines.len().max(row + 1), Vec::new);
-                }
-                let line: &mut Vec<char> = &mut lines[row];
-                line.resize(line.len().max(column + 1), ' ');
-                line[column] = c;
-                column += 1;
-            }
-        }
-        lines.resize_with(lines.len().max(row + 1), Vec::new);
-    }
-    let text = |line: &Vec<char>| line.iter().collect::<String>().trim_end().to_owned();
-    lines.iter().map(text).filter(|line| !line.is_empty()).collect()
+    Screen::of(WIDTH, written).lines().into_iter().filter(|line| !line.is_empty()).collect()
 }
 
 /// Times and ids are different each time.

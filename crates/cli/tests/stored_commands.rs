@@ -1,7 +1,7 @@
 //! Commands about stored runs: their JSON, and that printed commands work.
 
 use serde_json::Value as Json;
-use testkit::{Output, TestEnv};
+use testkit::{Output, TestEnv, until};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
@@ -52,6 +52,41 @@ fn followed_logs_are_one_value_when_the_run_is_over() {
     // of a run that is over there is nothing to wait for
     let again = env.run(["logs", "last", "-f", "--output-format", "json"]);
     assert_eq!(again.json(), list);
+}
+
+/// D26: what `logs -f` reads is what is new, however much is there.
+#[test]
+fn following_reads_only_what_is_new() {
+    let items: Vec<String> = (0..120).map(|at| at.to_string()).collect();
+    let env = env().file(
+        "r.yaml",
+        format!(
+            "name: r\nsteps:\n\
+             \x20 - {{id: fill, max_items: 120, for_each: [{}], command: 'printf \"%08000d\" {{{{item}}}}'}}\n\
+             \x20 - {{id: b, command: 'echo second; until [ -e go ]; do sleep 0.05; done; echo third'}}\n\
+             \x20 - {{id: c, command: 'echo fourth; until [ -e end ]; do sleep 0.05; done; echo last'}}\n",
+            items.join(", ")
+        ),
+    );
+    let run = env.spawn(["r.yaml", "--quiet"]);
+    until("`b` is at work", || env.is_at_work("b"));
+    let journal = std::fs::metadata(env.run_dir().join("events.jsonl")).unwrap().len();
+    assert!(journal > 900_000, "{journal}");
+    let logs = env.spawn(["logs", "last", "-f"]);
+    let read = || {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", logs.pid())).unwrap();
+        io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse::<u64>().ok()).unwrap()
+    };
+    until("everything so far is shown", || logs.stdout().contains("second\n"));
+    let before = read();
+    env.write("go", "");
+    until("news are shown", || logs.stdout().contains("third\nfourth\n"));
+    let more = read() - before;
+    assert!(before > journal && more < 50_000, "{before} bytes, then {more} more");
+    env.write("end", "");
+    assert_eq!(run.wait().code, 0);
+    let shown = logs.wait();
+    assert!(shown.stdout.ends_with("second\nthird\nfourth\nlast\n"), "{}", shown.stderr);
 }
 
 /// The commands for logs that a result names, in its text and its JSON.

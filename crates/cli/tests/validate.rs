@@ -223,3 +223,21 @@ fn a_name_from_a_file_cannot_steer_the_terminal() {
     let output = validate("name: x\n\"evil\\e[31m\": 1\nsteps: [{id: a, command: x}]\n");
     assert!(!output.stderr.contains('\u{1b}'), "{:?}", output.stderr);
 }
+
+#[test]
+fn d1_words_about_rights_are_refused_on_every_level() {
+    for (step, recipe) in [
+        ("read_only: true", ""),
+        ("readonly: true", ""),
+        ("user: root", ""),
+        ("before_script: make", ""),
+        ("try: make", ""),
+        ("", "agent_args: [--verbose]\n"),
+        ("", "read-only: true\n"),
+    ] {
+        let recipe = format!("name: r\n{recipe}steps:\n- {{id: a, command: 'echo ran', {step}}}\n");
+        let output = env().text(&recipe, &[]);
+        assert_eq!(output.code, 2, "{recipe}{}", output.all());
+        assert!(output.stderr.contains("error[foreign-field]"), "{recipe}{}", output.all());
+    }
+}

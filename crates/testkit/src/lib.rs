@@ -2,12 +2,16 @@
 
 pub mod model_server;
 pub mod project;
+mod screen;
 mod scripted;
 mod stable;
 mod started;
+mod terminal;
 mod world;
 mod zoo;
 
+pub use screen::{Look, Screen};
 pub use stable::dedent;
 pub use started::{Started, is_alive, until};
+pub use terminal::Terminal;
 pub use world::{Output, TestEnv};

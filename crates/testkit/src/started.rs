@@ -5,6 +5,7 @@
 
 use std::{
     fs::{self, File},
+    io::Write as _,
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus},
@@ -35,9 +36,21 @@ impl Started {
         assert!(status.is_ok_and(|status| status.success()), "cannot signal {}", self.pid());
     }
 
+    /// Writes to its stdin, if that is a pipe.
+    pub(crate) fn input(&mut self, text: &str) {
+        if let Some(stdin) = &mut self.child.stdin {
+            crate::world::must(stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush()));
+        }
+    }
+
     /// Whether it is still running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Its stdout so far.
+    pub fn stdout(&self) -> String {
+        self.text("stdout")
     }
 
     /// Its stderr so far.

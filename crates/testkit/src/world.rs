@@ -84,6 +84,11 @@ impl TestEnv {
         TestEnv { program: program.into(), root, variables: Vec::new(), dir }
     }
 
+    /// The program.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// The working directory.
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -34,7 +34,7 @@ pub(crate) fn print(
             .hint("use letters, digits, `-` and `_` for `--prefix` and `--issue`"));
     }
     match args.format.output_format {
-        OutputFormat::Text => out.result(&branch),
+        OutputFormat::Text => out.result_as_is(&branch),
         OutputFormat::Json => out.json(&json!({
             "branch_name": branch,
             "slug": slug.as_deref().unwrap_or("task"),

@@ -30,7 +30,7 @@ pub(crate) fn print(args: &CompleteArgs, environment: &Environment, out: &mut Ou
         text.push_str(":files\n");
     }
     if !text.is_empty() {
-        out.result(text.trim_end_matches('\n'));
+        out.result_as_is(text.trim_end_matches('\n'));
     }
     Exit::Success
 }

@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn print(args: &CompletionsArgs, out: &mut Out) -> Exit {
     let script = script(args.shell);
     match args.format.output_format {
-        OutputFormat::Text => out.result(&script),
+        OutputFormat::Text => out.result_as_is(&script),
         OutputFormat::Json => out.json(&json!({ "shell": args.shell.to_string(), "script": script })),
     }
     Exit::Success

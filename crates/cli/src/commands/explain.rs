@@ -64,7 +64,7 @@ pub(crate) fn explain(args: &ExplainArgs, environment: &Environment, out: &mut O
             let text = graph::draw(&plan, kind);
             out.json(&serde_json::json!({ "graph": kind_word, "text": mask.text(&text) }));
         }
-        Some(kind) => out.result(&graph::draw(&plan, kind)),
+        Some(kind) => out.result_as_is(&graph::draw(&plan, kind)),
         None if as_json => {
             let mut description = json::describe(&plan, &args.reading.tags, &machine, &mask);
             hide(&mut description, &mask);

@@ -105,12 +105,15 @@ fn recipe_text(recipe: &RecipeHealth, hints: &Hints) -> String {
             recipe.retries,
             recipe.timeouts
         ),
-        format!(
-            "  agents: tokens {}, cost {}",
+    ];
+    if recipe.agent_runs > 0 {
+        lines.push(format!(
+            "  agents: {}, tokens {}, cost {}",
+            crate::report::words::count(recipe.agent_runs as usize, "call"),
             known(recipe.tokens.map(|tokens| tokens.to_string())),
             cost(recipe.cost_usd, recipe.agent_runs_without_cost)
-        ),
-    ];
+        ));
+    }
     if !recipe.failed_runs.is_empty() {
         lines.push("  failures:".to_owned());
     }

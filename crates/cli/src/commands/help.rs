@@ -27,7 +27,7 @@ pub(crate) fn print(args: &HelpArgs, out: &mut Out) -> Result<Exit, Failure> {
     }
     let text = found.render_help();
     match args.format.output_format {
-        OutputFormat::Text => out.result(&text.ansi().to_string()),
+        OutputFormat::Text => out.result_as_is(&text.ansi().to_string()),
         OutputFormat::Json => out.json(&json!({ "help": text.to_string() })),
     }
     Ok(Exit::Success)

@@ -16,7 +16,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     out::Out,
-    report::{failure::Failure, hints::plain},
+    report::{failure::Failure, hints::plain, wrap::wrapped},
 };
 
 /// The file with the schema, beside the recipe.
@@ -24,8 +24,9 @@ const SCHEMA: &str = "recipe.schema.json";
 
 /// The step for an agent; it runs only on request, because not every machine has one.
 const REVIEW: &str = "\
-Review the uncommitted changes of this project. Read the code, but change no file.
-List the three most important problems, each with its file and line.";
+Review the uncommitted changes of this project. Read the code, but change
+no file. List the three most important problems, each with its file
+and line.";
 
 /// A project, according to its files.
 #[derive(Debug, PartialEq, Eq)]
@@ -132,7 +133,7 @@ fn recipe(name: &str, file: &Path, project: &Project) -> String {
     let mut text = format!(
         "# yaml-language-server: $schema={SCHEMA}\n# {}\n#\n#   {run}\n#   {run} --set with_agent=yes\n\
          name: {}\nversion: \"1.0\"\ndescription: {}\nshell: strict\ncontext:\n  with_agent: \"no\"\nsteps:\n",
-        project.reason,
+        wrapped(&project.reason, 76, 0).join("\n# "),
         quoted(name),
         quoted(&match project.kind {
             "unknown" => "First recipe of this project".to_owned(),

@@ -26,8 +26,9 @@ const YELLOW: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor:
 
 /// The hint about where a user's own recipes go.
 const YOURS: &str = "\
-Your own recipes: put them into `recipes` in your project, or into a directory that you
-name with `-R DIR`; `NAME` also runs `./NAME.yaml`, and a file is run by its path.";
+Your own recipes: put them into `recipes` in your project, or into a directory
+that you name with `-R DIR`. `NAME` also runs `./NAME.yaml`; a file is run by
+its path.";
 
 /// Lists all recipes.
 pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) -> Exit {
@@ -43,7 +44,7 @@ pub(crate) fn list(args: &ListArgs, environment: &Environment, out: &mut Out) ->
         }
         OutputFormat::Text => {
             for recipe in &found {
-                let mut text = as_text(recipe, environment.width);
+                let mut text = as_text(recipe);
                 let inputs = args.inputs.then(|| inputs_of(&library, recipe)).flatten();
                 for input in inputs.iter().flatten() {
                     text.push_str(&format!("    {}\n", inputs::line(input)));
@@ -83,13 +84,13 @@ fn as_json(found: &FoundRecipe) -> Json {
     })
 }
 
-fn as_text(found: &FoundRecipe, width: usize) -> String {
+fn as_text(found: &FoundRecipe) -> String {
     let version =
         if found.version.is_empty() { String::new() } else { format!(" {}", clean(&found.version)) };
     let mut text =
         format!("{BOLD}{}{BOLD:#}{version}  {DIM}{}{DIM:#}\n", clean(&found.name), clean(&found.path));
     if let Some(first) = found.description.lines().map(str::trim).find(|line| !line.is_empty()) {
-        text.push_str(&format!("    {}\n", shorten(&clean(first), width.saturating_sub(4))));
+        text.push_str(&format!("    {}\n", clean(first)));
     }
     if let Some(problem) = &found.problem {
         text.push_str(&format!("    {YELLOW}broken: {}{YELLOW:#}\n", clean(problem)));

@@ -159,7 +159,8 @@ fn render(fact: &Fact<'_>, sources: &Sources, lines: &mut LineStarts<'_>, render
     if let Some(places) = also_at(fact, sources, lines) {
         elements.push(Level::NOTE.message(clean(&places)).into());
     }
-    if let Some(help) = &diagnostic.help {
+    // the label may say the same already
+    if let Some(help) = diagnostic.help.as_deref().filter(|help| diagnostic.label != *help) {
         elements.push(Level::HELP.message(clean(help)).into());
     }
     renderer.render(&[title.elements(elements)])

@@ -37,7 +37,7 @@ pub(crate) fn auto_fix(result: &RunResult, hints: &Hints) -> String {
     }
     let Some(escalation) = &fix.escalation else { return text };
     text.push_str(&format!("  {}\n", headline(result, fix, escalation)));
-    for tried in &escalation.attempted {
+    for tried in fix.failed_attempts() {
         text.push_str(&format!("    {tried}\n"));
     }
     for repair in fix.attempts.iter().filter_map(|attempt| attempt.repair.as_ref()) {

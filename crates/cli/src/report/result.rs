@@ -49,7 +49,12 @@ pub(crate) struct ResultView<'a> {
 pub(crate) fn show(result: &RunResult, view: &ResultView<'_>, out: &mut Out) -> Exit {
     match view.format {
         OutputFormat::Json => out.json(&ResultJson(result, view.failure.hints)),
-        OutputFormat::Text => out.result(&clean(&summary(result, view.detail, view.width))),
+        OutputFormat::Text => {
+            if !result.output.is_empty() {
+                out.result_as_is(&clean(&result.output));
+            }
+            out.result(&clean(&summary(result, view.detail, view.width)));
+        }
     }
     if let Some(text) = failure(result, &view.failure) {
         out.notice(&format!("\n{text}"));
@@ -73,15 +78,11 @@ pub(crate) fn tell_workflow(
 
 /// The result in a few lines.
 fn summary(result: &RunResult, detail: Detail, width: usize) -> String {
-    let mut lines = Vec::new();
-    if !result.output.is_empty() {
-        lines.push(result.output.clone());
-    }
-    lines.extend(match result.dry_run {
+    let mut lines = match result.dry_run {
         true => [super::inputs::block(&result.inputs), rehearsed(result, detail)].concat(),
         false if detail == Detail::Brief => Vec::new(),
         false => steps(result, INSTANCES),
-    });
+    };
     let counts = counts(result.step_results.iter().map(|step| word(step)));
     let word = match (result.dry_run, result.success) {
         (true, true) => "dry run, nothing was executed",
@@ -89,9 +90,10 @@ fn summary(result: &RunResult, detail: Detail, width: usize) -> String {
         (false, _) => result.status.as_str(),
     };
     let run = result.run_id.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
-    let link = if result.success || result.dry_run { "in" } else { "after" };
+    let link = if result.success { "in" } else { "after" };
     let took = duration(result.duration);
-    let end = format!("recipe '{}': {word} {link} {took} ({counts}{run})", result.recipe_name);
+    let took = if result.dry_run { String::new() } else { format!(" {link} {took}") };
+    let end = format!("recipe '{}': {word}{took} ({counts}{run})", result.recipe_name);
     lines.extend(wrapped(&end, width, 2));
     lines.extend(result.usage.as_ref().map(|usage| format!("agents: {}", agents(usage))));
     lines.extend(fixed(result));

@@ -10,15 +10,17 @@ use runtime::runs::RunSummary;
 
 use crate::report::{
     failure::clean,
-    live::fit,
+    live::{columns, fit},
     usage::known_usage,
     words::{duration, first_line},
+    wrap::cut_off,
 };
 
 /// The reader of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// A user at a terminal with this many columns: there is a heading, and no line wraps.
+    /// A user at a terminal with this many columns: there is a heading, and no line wraps. A long
+    /// error has a line of its own.
     Person { columns: usize },
     /// Another program, or a file: one complete line for each run.
     Program,
@@ -26,25 +28,25 @@ pub(crate) enum Reader {
 
 /// The lines of a table of runs.
 pub(crate) fn lines(runs: &[RunSummary], now: Timestamp, reader: Reader) -> Vec<String> {
-    let rows: Vec<[String; 5]> = runs.iter().map(|run| cells(run, now, reader)).collect();
-    let heading = ["RUN", "STATUS", "STARTED", "TOOK", "RECIPE"].map(str::to_owned);
+    let rows: Vec<[String; 6]> = runs.iter().map(|run| cells(run, now, reader)).collect();
+    let heading = ["RUN", "STATUS", "STARTED", "TOOK", "RECIPE", ""].map(str::to_owned);
     let widths: Vec<usize> = (0..4)
         .map(|at| {
             let cells = rows.iter().chain(matches!(reader, Reader::Person { .. }).then_some(&heading));
             cells.map(|row| row[at].chars().count()).max().unwrap_or(0)
         })
         .collect();
-    let line = |row: &[String; 5], status: Option<RunStatus>| {
-        let [run, word, started, took, recipe] = row;
+    let line = |row: &[String; 6], status: Option<RunStatus>| {
+        let [run, word, started, took, recipe, error] = row;
         let padding = " ".repeat(widths[1].saturating_sub(word.chars().count()));
         let front = widths.iter().sum::<usize>() + 8;
-        let recipe = match reader {
-            Reader::Person { columns } => fit(recipe, columns.saturating_sub(front + 1).max(20)),
-            Reader::Program => recipe.as_str().into(),
+        let rest = match reader {
+            Reader::Person { columns } => with_error(recipe, error, front, columns),
+            Reader::Program => format!("{recipe}{error}"),
         };
         let word = status.map_or_else(|| word.clone(), painted);
         format!(
-            "{run:<0$}  {word}{padding}  {started:<1$}  {took:>2$}  {recipe}",
+            "{run:<0$}  {word}{padding}  {started:<1$}  {took:>2$}  {rest}",
             widths[0], widths[2], widths[3]
         )
     };
@@ -53,7 +55,19 @@ pub(crate) fn lines(runs: &[RunSummary], now: Timestamp, reader: Reader) -> Vec<
     first.into_iter().chain(rest).collect()
 }
 
-fn cells(run: &RunSummary, now: Timestamp, reader: Reader) -> [String; 5] {
+/// The end of a line: the recipe, and the error. An error that does not fit has a line of its own.
+fn with_error(recipe: &str, error: &str, front: usize, columns: usize) -> String {
+    let room = columns.saturating_sub(front + 1).max(20);
+    if self::columns(recipe) + self::columns(error) <= room {
+        return format!("{recipe}{error}");
+    }
+    let below = format!("    {}", error.trim());
+    let below = if self::columns(&below) < columns { below } else { cut_off(&below, columns) };
+    let below = if error.is_empty() { String::new() } else { format!("\n{below}") };
+    format!("{}{below}", fit(recipe, room))
+}
+
+fn cells(run: &RunSummary, now: Timestamp, reader: Reader) -> [String; 6] {
     let error = run.error.as_deref().map(|error| format!("  {}", first_line(error))).unwrap_or_default();
     let spent = run.usage.as_ref().map(|usage| format!("  [{}]", known_usage(usage))).unwrap_or_default();
     let other = run.origin.as_ref().filter(|origin| origin.surface != Surface::Cli);
@@ -67,7 +81,8 @@ fn cells(run: &RunSummary, now: Timestamp, reader: Reader) -> [String; 5] {
         run.status.as_str().to_owned(),
         started,
         run.duration.map_or_else(|| "?".to_owned(), duration),
-        clean(&format!("{}{asked}{spent}{error}", run.recipe_name)),
+        clean(&format!("{}{asked}{spent}", run.recipe_name)),
+        clean(&error),
     ]
 }
 
@@ -152,7 +167,7 @@ mod tests {
             [
                 "RUN  STATUS     STARTED      TOOK  RECIPE",
                 "a    completed  2 hours ago  1.5s  deploy",
-                "bbb  failed     2 hours ago  1.5s  deploy  step `x` failed: it was r…",
+                "bbb  failed     2 hours ago  1.5s  deploy\n    step `x` failed: it was really very bad",
             ]
         );
     }

@@ -1,6 +1,8 @@
 //! Text in lines of a given width. Never breaks inside a word, a name or an argument of a command.
 
-use super::live::columns;
+use anstream::adapter::strip_str;
+
+use super::{hints::plain, live::columns};
 
 /// The width of lines that are not wrapped.
 pub(crate) const UNLIMITED: usize = usize::MAX;
@@ -12,6 +14,49 @@ pub(crate) fn wrapped(text: &str, width: usize, hang: usize) -> Vec<String> {
         return vec![text.to_owned()];
     }
     joined(text, &text.split(' ').collect::<Vec<_>>(), (width, hang), "")
+}
+
+/// Each line of a text for people, in lines of at most this width. What is in backticks stays on one line if it fits
+/// there, and so does a command of this program at the end.
+pub(crate) fn wrapped_lines(text: &str, width: usize) -> String {
+    let wrap = |line: &str| match seen(line) <= width {
+        true => line.to_owned(),
+        false => {
+            let hang = line.len() - line.trim_start_matches(' ').len() + 2;
+            joined(line, &units(line, width.saturating_sub(hang)), (width, hang), "").join("\n")
+        }
+    };
+    text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
+}
+
+/// The words of a line; words that belong together are one if they take at most this many columns.
+fn units(line: &str, room: usize) -> Vec<&str> {
+    let program = plain("");
+    let (mut units, mut from, mut is_quoted) = (Vec::new(), 0, false);
+    for (at, c) in line.char_indices() {
+        let rest = &line[from..];
+        match c {
+            '`' => is_quoted = !is_quoted,
+            ' ' => {
+                let quote =
+                    || rest.char_indices().filter(|(_, c)| *c == '`').nth(1).map(|(end, _)| &rest[..end]);
+                let fits = is_quoted && quote().is_some_and(|quote| seen(quote) < room);
+                let is_command = rest.starts_with(&program) && seen(rest) <= room;
+                if !fits && !is_command {
+                    units.push(&line[from..at]);
+                    from = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    units.push(&line[from..]);
+    units
+}
+
+/// Columns of a text on the screen.
+fn seen(text: &str) -> usize {
+    columns(&strip_str(text).to_string())
 }
 
 /// The same for a command after some words: each line but the last ends with `\`, so that the lines together are still
@@ -32,8 +77,8 @@ fn joined(text: &str, words: &[&str], shape: (usize, usize), end: &str) -> Vec<S
     let mut line = " ".repeat(indent);
     let mut is_begun = false;
     for word in words.iter().skip(indent) {
-        if is_begun && columns(&line) + 1 + columns(word) + columns(end) > width {
-            lines.push(format!("{line}{end}"));
+        if is_begun && seen(&line) + 1 + seen(word) + seen(end) > width {
+            lines.push(format!("{}{end}", line.trim_end()));
             line = " ".repeat(hang);
             is_begun = false;
         }
@@ -94,6 +139,20 @@ mod tests {
             ("", 5, 0, &[""]),
         ] {
             assert_eq!(wrapped(text, width, hang), expected, "{text} in {width}");
+        }
+    }
+
+    #[test]
+    fn lines_for_people_keep_quoted_words_and_commands_together() {
+        for (text, width, expected) in [
+            ("a bb\n  ccc ddd ee\n", 9, "a bb\n  ccc ddd\n    ee\n"),
+            ("say `a b c` now", 9, "say\n  `a b c`\n  now"),
+            ("say `a b c d e f` now", 9, "say `a b\n  c d e\n  f` now"),
+            ("  files      /a/long/path", 20, "  files\n    /a/long/path"),
+            (&format!("then: {}", plain("show x")), 28, &format!("then:\n  {}", plain("show x"))),
+            ("\u{1b}[32mgreen\u{1b}[0m word", 10, "\u{1b}[32mgreen\u{1b}[0m word"),
+        ] {
+            assert_eq!(wrapped_lines(text, width), expected, "{text} in {width}");
         }
     }
 

@@ -160,7 +160,7 @@ fn a_dry_run() {
             exit code 0
             --- stdout
               ⊘ greet skipped: dry run: would run: echo "Hello world"
-            recipe 'hello': dry run, nothing was executed in 0.0s (1 skipped)
+            recipe 'hello': dry run, nothing was executed (1 skipped)
             --- stderr
         "#]],
     );
@@ -269,8 +269,9 @@ fn a_list() {
             worktree-setup 1.0  built-in:worktree-setup
                 A git worktree and branch for a task, made or found again
             --- stderr
-            Your own recipes: put them into `recipes` in your project, or into a directory that you
-            name with `-R DIR`; `NAME` also runs `./NAME.yaml`, and a file is run by its path.
+            Your own recipes: put them into `recipes` in your project, or into a directory
+            that you name with `-R DIR`. `NAME` also runs `./NAME.yaml`; a file is run by
+            its path.
         "#]],
     );
 }

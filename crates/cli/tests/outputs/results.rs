@@ -42,12 +42,10 @@ fn stored_runs() {
             hello: 1 run, 1 passed (100 %)
               scores: recipe 100, environment 100
               time: 0.0 s on average, 95 % under 0.0 s; retries 0, timeouts 0
-              agents: tokens unknown, cost unknown
 
             release: 1 run, 0 passed (0 %)
               scores: recipe 0, environment 100
               time: 0.0 s on average, 95 % under 0.0 s; retries 0, timeouts 0
-              agents: tokens unknown, cost unknown
               failures:
                 verification 1: RUN-2
             --- stderr

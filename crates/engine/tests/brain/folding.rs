@@ -240,6 +240,7 @@ fn the_step_at_the_bottom_is_to_blame() {
 #[test]
 fn usage_adds_up_and_what_nobody_knows_stays_unknown() {
     let some = |number: u64| Usage {
+        has_several_models: false,
         program: Some(format!("p{number}")),
         model: Some(format!("m{number}")),
         session: Some(format!("s{number}")),

@@ -85,7 +85,7 @@ const FOREIGN: &[Foreign] = &[
     refused(STEP, &["unless", "skip", "skip_if", "except", "disabled"], Some("condition"), "write `condition: not (…)`"),
     refused(STEP, &["enabled"], Some("condition"), "write `condition: …`, for example with a variable that is `true` or `false`"),
     refused(STEP, &["needs", "depends", "dependencies", "requires", "after"], Some("depends_on"), "write `depends_on: [STEP]`"),
-    refused(STEP, &["finally", "always", "on_failure", "on_error", "on_success", "rescue"], Some("when"), AFTER_FAILURE),
+    refused(STEP, &["finally", "always", "on_failure", "on_error", "on_success", "rescue", "try", "catch"], Some("when"), AFTER_FAILURE),
     refused(STEP, &["approval", "confirm", "pause", "manual"], Some("ask"), "add a step with `ask: QUESTION` before this one"),
     // what it runs
     refused(STEP, &["run", "cmd", "script", "scripts", "exec", "execute", "bash", "sh"], Some("command"), "write `command: …`; use `|` for several lines"),
@@ -113,9 +113,10 @@ const FOREIGN: &[Foreign] = &[
     refused(STEP, &["parallel", "async", "background"], Some("parallel_group"), "give neighbouring steps the same `parallel_group: NAME`"),
     refused(STEP, &["concurrency", "parallelism", "throttle", "max_concurrency"], Some("max_parallel"), "write `max_parallel: N` beside `for_each`"),
     // with what rights
-    refused(STEP, &["permissions", "permission", "permission_mode", "allowed_tools", "disallowed_tools", "sandbox", "approval_mode", "approval_policy"], None, RIGHTS),
-    refused(STEP, &["become", "become_user", "sudo", "run_as", "privileged"], None, ROOT),
+    refused(STEP, &["permissions", "permission", "permission_mode", "allowed_tools", "disallowed_tools", "sandbox", "approval_mode", "approval_policy", "read_only"], None, RIGHTS),
+    refused(STEP, &["become", "become_user", "sudo", "run_as", "privileged", "elevated", "user", "remote_user"], None, ROOT),
     // fields of recipes
+    refused(STEP, &["before_script", "after_script", "pre_step", "post_step"], Some("command"), "put the lines into the `command`, or write `hooks: {pre_step: …, post_step: …}` at the top level of the recipe"),
     refused(STEP, &["hooks", "budget", "recursion", "schedule", "extends", "default_step_timeout", "secrets", "context_validation"], None, OF_RECIPE),
     warned(STEP, &["outputs", "register", "save_as"], "output", "write `output: NAME`: a step stores one value"),
     warned(STEP, &["tags", "labels"], "when_tags", "write `when_tags: […]` if `--include-tags` and `--exclude-tags` should see them"),
@@ -142,8 +143,8 @@ const FOREIGN: &[Foreign] = &[
     refused(RECIPE, &["finally", "always", "cleanup", "when"], None, "add a step with `when: always` at the end"),
     refused(RECIPE, &["on_failure", "on_error", "on_success", "before", "after", "before_script", "after_script", "pre_step", "post_step"], Some("hooks"), "write `hooks: {pre_step: …, post_step: …, on_error: …}`, or a step with `when: failed`"),
     refused(RECIPE, &["parallel", "parallel_group", "max_parallel", "concurrency", "parallelism"], Some("schedule"), "write `schedule: graph`, give steps a `parallel_group`, or start the run with `--max-parallel N`"),
-    refused(RECIPE, &["ensure", "idempotent", "effects", "when_tags", "exit_codes"], None, ON_STEPS),
-    refused(RECIPE, &["permissions", "permission", "permission_mode", "allowed_tools", "disallowed_tools", "sandbox"], None, RIGHTS),
+    refused(RECIPE, &["ensure", "idempotent", "effects", "when_tags", "exit_codes", "agent_args", "continues"], None, ON_STEPS),
+    refused(RECIPE, &["permissions", "permission", "permission_mode", "allowed_tools", "disallowed_tools", "sandbox", "read_only"], None, RIGHTS),
     refused(RECIPE, &["become", "become_user", "sudo", "run_as", "privileged"], None, ROOT),
     warned(RECIPE, &["outputs", "returns"], "output", "write `output: {template: …}`: a recipe has one result"),
     warned(RECIPE, &["parameters", "params", "arguments"], "inputs", "write `inputs:`, a list of `- name: …` entries"),

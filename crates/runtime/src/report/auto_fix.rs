@@ -84,9 +84,10 @@ impl Report {
         self.attempts.last().and_then(|attempt| attempt.repair.as_ref())
     }
 
-    /// The attempts that failed, each in one line.
+    /// The attempts that failed, each in one line for people.
     pub fn failed_attempts(&self) -> Vec<String> {
-        self.attempts.iter().filter(|attempt| attempt.failed_step.is_some()).map(describe).collect()
+        let failed = self.attempts.iter().filter(|attempt| attempt.failed_step.is_some());
+        failed.map(|attempt| describe(attempt)).collect()
     }
 
     /// The repairs that were accepted.

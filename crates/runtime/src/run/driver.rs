@@ -351,6 +351,7 @@ impl<'a> Driver<'a> {
                 let what = String::from_utf8_lossy(&what);
                 self.reporter.notice(Notice::Activity { path: &path, what: &what });
             }
+            Progress::Noted { path, message } => self.note(&path, &message)?,
         }
         Ok(())
     }

@@ -38,6 +38,7 @@ impl Driver<'_> {
         let timeout = step.timeout_beside(self.spec.options.step_timeout);
         let request = AgentRequest {
             model: model.filter(|model| !model.is_empty()),
+            model_for: programs::choices(&recoverer.programs, &self.spec.agents).0.first().cloned(),
             programs: recoverer.programs,
             ..AgentRequest::new(prompt, permissions, timeout)
         };

@@ -93,6 +93,9 @@ impl Preparer<'_, '_> {
             None => written,
         };
         let spoken = self.conversation(start, agent, task);
+        let programs = spoken.program.map_or_else(|| agent.programs.clone(), |program| vec![program]);
+        // a model is written for the first program of a list
+        let first = programs::choices(&programs, &self.spec.agents).0.first().cloned();
         let mut request = AgentRequest {
             prompt: spoken.prompt,
             continued: spoken.continued,
@@ -100,7 +103,8 @@ impl Preparer<'_, '_> {
                 Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render(&scope))
             }),
             model: start.model.clone().or_else(model).filter(|model| !model.is_empty()),
-            programs: spoken.program.map_or_else(|| agent.programs.clone(), |program| vec![program]),
+            model_for: first.filter(|_| start.model.is_none()),
+            programs,
             permissions: agent
                 .permissions
                 .unwrap_or_else(|| self.spec.permissions_in(self.state, start.frame)),
@@ -119,7 +123,7 @@ impl Preparer<'_, '_> {
         &mut self,
         start: &StepStart,
         cwd: PathBuf,
-        request: AgentRequest,
+        mut request: AgentRequest,
     ) -> Result<Result<AgentTask, Vec<Exhausted>>, DriveError> {
         let StepStart { ref path, attempt, frame, ref step, .. } = *start;
         let limits = budget::limits(self.state, frame);
@@ -133,6 +137,13 @@ impl Preparer<'_, '_> {
         complete_context(&self.state.frames[frame].context, &cwd, &folder)?;
         let names = programs::choices(&request.programs, &self.spec.agents).0;
         let mut programs = programs::installed(names, &self.spec.agents, &self.spec.host).into_iter();
+        let program = programs.next().unwrap_or_else(|| self.spec.agents.program().to_owned());
+        let is_other = |first: &String| *first != program && request.model.is_some();
+        if let Some(first) = request.model_for.take_if(|first| is_other(first)) {
+            let note = format!("`{program}` runs with its own default model: `model` is for `{first}`");
+            self.notes.push((path.clone(), note));
+            request.model = None;
+        }
         Ok(Ok(AgentTask {
             run: self.store.dir(),
             run_id: self.spec.run_id.clone(),
@@ -140,7 +151,7 @@ impl Preparer<'_, '_> {
             step: Arc::clone(step),
             attempt,
             purpose: None,
-            program: programs.next().unwrap_or_else(|| self.spec.agents.program().to_owned()),
+            program,
             others: programs.collect(),
             request,
             settings: self.spec.agents.clone(),

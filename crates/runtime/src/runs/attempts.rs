@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use engine::{
-    Event, Record,
+    Event,
     run::{
         state::{ItemMoves, instance_in},
         step_path::instance,
@@ -24,28 +24,38 @@ pub struct StartedAttempt {
 }
 
 /// All attempts of a run, in the order in which they were started.
-pub fn started_attempts(records: &[Record]) -> Vec<StartedAttempt> {
-    let mut attempts: Vec<StartedAttempt> = Vec::new();
-    let mut lists: HashMap<String, Vec<String>> = HashMap::new();
-    for record in records {
-        match &record.event {
-            Event::StepStarted { path, attempt, .. } => attempts.push(StartedAttempt {
+#[derive(Clone, Debug, Default)]
+pub struct StartedAttempts {
+    attempts: Vec<StartedAttempt>,
+    /// The items of loops, by the paths of their steps.
+    lists: HashMap<String, Vec<String>>,
+}
+
+impl StartedAttempts {
+    /// Takes in the next event of the run.
+    pub fn take(&mut self, event: &Event) {
+        match event {
+            Event::StepStarted { path, attempt, .. } => self.attempts.push(StartedAttempt {
                 began_as: path.clone(),
                 attempt: *attempt,
                 path: path.clone(),
                 dropped_from: None,
             }),
             Event::LoopEntered { path, items } => {
-                let before = lists.remove(path).filter(|before| before != items);
+                let before = self.lists.remove(path).filter(|before| before != items);
                 if let Some(before) = before {
-                    move_to(&ItemMoves::new(&before, items), path, &mut attempts, &mut lists);
+                    move_to(&ItemMoves::new(&before, items), path, &mut self.attempts, &mut self.lists);
                 }
-                lists.insert(path.clone(), items.clone());
+                self.lists.insert(path.clone(), items.clone());
             }
             _ => {}
         }
     }
-    attempts
+
+    /// The attempts so far. An attempt keeps its place in the list.
+    pub fn list(&self) -> &[StartedAttempt] {
+        &self.attempts
+    }
 }
 
 /// Gives everything inside the instances of a loop the new numbers of the items.
@@ -81,14 +91,13 @@ mod tests {
     use super::*;
 
     fn shown(events: Vec<Event>) -> Vec<String> {
-        let at = crate::os::clock::now();
-        let record = |(seq, event)| Record { seq: seq as u64, at, event };
-        let records: Vec<Record> = events.into_iter().enumerate().map(record).collect();
+        let mut started = StartedAttempts::default();
+        events.iter().for_each(|event| started.take(event));
         let line = |attempt: &StartedAttempt| {
             let gone = if attempt.dropped_from.is_some() { " gone" } else { "" };
             format!("{}#{} {}{gone}", attempt.began_as, attempt.attempt, attempt.path)
         };
-        started_attempts(&records).iter().map(line).collect()
+        started.list().iter().map(line).collect()
     }
 
     fn entered(path: &str, items: &str) -> Event {

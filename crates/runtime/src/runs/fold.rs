@@ -16,7 +16,7 @@ use crate::{
     machine::dotenv,
     store::{
         folder::{Header, RunFolder},
-        journal::Extent,
+        journal::{self, Extent},
         secrets::{Fingerprints, Mask},
         values,
     },
@@ -96,6 +96,29 @@ impl OpenedRun {
         let taken = records.last().map_or(Ok(()), |record| self.take_in(record, &records));
         self.records = records;
         taken
+    }
+
+    /// Takes in the records that another process has written since; earlier ones are not read again. Gives the new
+    /// ones. After an error the run has to be opened again.
+    pub fn catch_up(&mut self) -> Result<&[Record], OpenError> {
+        let (fresh, extent) = journal::look_on(&self.folder.journal(), self.extent)?;
+        let known = self.records.len();
+        if !fresh.is_empty() {
+            self.mask = std::mem::take(&mut self.mask).with_kept(Fingerprints::load(self.folder.path())?);
+        }
+        for record in fresh {
+            if let Event::RecipeEntered { unit, .. } = &record.event
+                && !self.plan.units.iter().any(|known| known.path == *unit)
+            {
+                let entered = std::slice::from_ref(&record);
+                let plan = self.plan.clone();
+                self.plan = complete(plan, &self.folder, self.generation, &self.header, entered)?;
+            }
+            self.follow(record)?;
+        }
+        self.extent = extent;
+        self.status = self.status_now();
+        Ok(&self.records[known..])
     }
 
     /// The status: that of the journal, corrected by whether the runner is alive.

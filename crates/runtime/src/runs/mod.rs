@@ -34,7 +34,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use engine::knowledge::Knowledge;
 
 pub use answer::{AnswerError, AnswerRequest, TakenAnswer};
-pub use attempts::{StartedAttempt, started_attempts};
+pub use attempts::{StartedAttempt, StartedAttempts};
 pub use awaiting_choice::changed_note;
 pub use cancel::{CancelError, CancelRequest, Cancelled};
 pub use current_recipe::CurrentRecipe;

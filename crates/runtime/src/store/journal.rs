@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use crate::os::files;
 pub use line::write_line;
 pub(crate) use reading::without_steps;
-pub use reading::{Extent, look, parse, read, read_last};
+pub use reading::{Extent, look, look_on, parse, read, read_last};
 
 /// An error of a journal.
 #[derive(Debug, thiserror::Error)]
@@ -293,6 +293,35 @@ mod tests {
             journal.sync().unwrap();
             assert_eq!(read(&path).unwrap().len(), 3, "{length}");
         }
+    }
+
+    /// D26: following a journal costs what is new, not what is there.
+    #[test]
+    fn only_new_records_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path());
+        let (_, extent) = look(&path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let mut journal = Journal::open_unchanged(&path, &extent).unwrap().unwrap();
+        journal.append(Timestamp::UNIX_EPOCH, Event::Noted { path: None, message: "on".into(), next: None });
+        journal.sync().unwrap();
+        // bytes that were read before are not looked at again
+        let whole = std::fs::read(&path).unwrap();
+        let scrambled = [vec![b'x'; bytes.len()], whole[bytes.len()..].to_vec()].concat();
+        std::fs::write(&path, &scrambled).unwrap();
+        let (records, further) = look_on(&path, extent).unwrap();
+        assert_eq!(records.iter().map(|record| record.seq).collect::<Vec<_>>(), [4]);
+        assert_eq!(look_on(&path, further).unwrap(), (Vec::new(), further));
+        // an unfinished line is left for the next time
+        let torn = &scrambled[..scrambled.len() - 5];
+        std::fs::write(&path, torn).unwrap();
+        let (none, before) = look_on(&path, extent).unwrap();
+        assert!(none.is_empty());
+        std::fs::write(&path, &scrambled).unwrap();
+        assert_eq!(look_on(&path, before).unwrap().0.len(), 1);
+        // damage in what is new is refused with its line
+        std::fs::write(&path, [torn, b"!!!!\n"].concat()).unwrap();
+        assert!(look_on(&path, extent).unwrap_err().to_string().contains("line 4"));
     }
 
     #[test]

@@ -22,8 +22,9 @@ const MOST_LINES: usize = 12;
 const WIDTH: usize = 160;
 
 pub(super) fn describe(plan: &Plan, tags: &Tags, machine: &Machine, mask: &Mask, length: Length) -> String {
-    let mut page = Page { text: String::new(), expansion: Expansion::new(plan), tags, machine, mask, length };
     let root = plan.root();
+    let (expansion, shell) = (Expansion::new(plan), root.shell);
+    let mut page = Page { text: String::new(), expansion, tags, machine, mask, length, shell };
     page.head(root);
     page.text.push_str(match length {
         Length::Full => "Steps:\n",
@@ -40,6 +41,8 @@ struct Page<'a> {
     machine: &'a Machine,
     mask: &'a Mask,
     length: Length,
+    /// The shell of the recipe; steps say only what differs.
+    shell: Shell,
 }
 
 impl<'a> Page<'a> {
@@ -198,7 +201,9 @@ impl<'a> Page<'a> {
         match &step.kind {
             StepKind::Shell { command } => {
                 self.block(indent, "Command", command.text().trim_end());
-                self.line(indent, "Shell", shell_word(step.shell));
+                if step.shell != self.shell {
+                    self.line(indent, "Shell", shell_word(step.shell));
+                }
             }
             StepKind::Agent(agent) => {
                 let found = if agent.system_prompt.is_some() { "" } else { " (no file found)" };

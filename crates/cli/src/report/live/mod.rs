@@ -292,6 +292,7 @@ impl<'a> Live<'a> {
             && self.audience == Audience::People
             && let Some(answer) = answer(step, mask)
         {
+            let answer = self.wrapped_answer(path, answer);
             self.print(path, Stream::Stdout, answer.as_bytes());
         }
         self.steps.remove(path);

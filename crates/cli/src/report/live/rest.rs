@@ -5,9 +5,24 @@
 use runtime::store::outputs::{Rest, Stream};
 
 use super::{Chunk, Live, size};
-use crate::report::step_output::{ShownLines, take_lines};
+use crate::report::{
+    step_output::{ShownLines, take_lines},
+    wrap::wrapped,
+};
 
 impl Live<'_> {
+    /// The answer of an agent, which is text for people, in lines that fit into the terminal.
+    pub(super) fn wrapped_answer(&self, path: &str, answer: String) -> String {
+        match self.out.stdout_is_terminal && !self.labels.has(path) {
+            true => {
+                let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+                let wrap = |line: &str| wrapped(line, size().columns, indent(line)).join("\n");
+                answer.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
+            }
+            false => answer,
+        }
+    }
+
     /// Shows a step's output: whole lines on a terminal, unchanged bytes elsewhere.
     pub(super) fn print(&mut self, path: &str, stream: Stream, bytes: &[u8]) {
         if self.passes_on(path, stream) {

@@ -28,7 +28,7 @@ impl Progress<'_> {
     fn print_lines(&mut self, path: &str, stream: Stream, bytes: &[u8]) {
         let text = self.beside.margin(path, stream, self.out.place(stream)).lines(bytes);
         match stream {
-            Stream::Stderr => self.out.notice(&text),
+            Stream::Stderr => self.out.notice_as_is(&text),
             _ => {
                 self.out.begin_line();
                 self.out.raw(text.as_bytes());

@@ -11,6 +11,9 @@ pub struct Usage {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Whether the calls had several models, so that `model` is absent.
+    #[serde(skip)]
+    pub has_several_models: bool,
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -66,7 +69,13 @@ impl Usage {
             mine.clone().filter(|_| is_same && agrees(mine, theirs))
         };
         self.program = kept(&before.program, &more.program);
-        self.model = kept(&before.model, &more.model);
+        let is_unknown = before.model.is_none() && !before.has_several_models;
+        self.model = match more.program.is_some() && is_same && is_unknown {
+            true => more.model.clone(),
+            false => kept(&before.model, &more.model),
+        };
+        let is_lost = before.model.is_some() && self.model.is_none();
+        self.has_several_models = before.has_several_models || is_lost || !is_same;
         self.session = kept(&before.session, &more.session);
         self.permissions = kept(&before.permissions, &more.permissions);
     }
@@ -135,6 +144,9 @@ mod tests {
         check(&[("claude", "m"), ("codex", "-")], ("-", "-"));
         check(&[("codex", "-"), ("claude", "m")], ("-", "-"));
         check(&[("claude", "m"), ("codex", "-"), ("claude", "m")], ("-", "-"));
+        check(&[("claude", "-"), ("claude", "m")], ("claude", "m"));
+        check(&[("claude", "-"), ("claude", "m"), ("claude", "-"), ("claude", "n")], ("claude", "-"));
+        check(&[("claude", "m"), ("claude", "n"), ("claude", "m")], ("claude", "-"));
         // the end of this agent call was not seen
         check(&[("claude", "m"), ("-", "-")], ("claude", "m"));
         check(&[("claude", "m"), ("codex", "-"), ("-", "-")], ("-", "-"));

@@ -194,8 +194,7 @@ async fn ask_in_turn(
             call = calls.ask(task, Said::anew(&task.request.prompt), account, watch).await?;
         }
         let Some(note) = task.move_on(&call) else { return Ok((call, notes)) };
-        watch.tell(&task.path, note.clone());
-        notes.push(note);
+        watch.note(&task.path, note);
         account = task.ledger.open(&task.path);
     }
 }

@@ -104,6 +104,12 @@ impl CallControl {
         // fails only when the run is over
         let _ = self.progress.send(Progress::Activity { path: path.to_owned(), what });
     }
+
+    /// Records a note about a step at once.
+    pub(crate) fn note(&self, path: &str, message: String) {
+        // fails only when the run is over
+        let _ = self.progress.send(Progress::Noted { path: path.to_owned(), message });
+    }
 }
 
 /// Calls the program once; `asked` is the number of earlier calls in the same attempt.
@@ -343,6 +349,7 @@ async fn sleep_until(deadline: Option<Instant>) {
 /// The usage of a call so far.
 fn used(usage: &agents::Usage, task: &AgentTask, began: Instant, runs: u64) -> Usage {
     Usage {
+        has_several_models: false,
         program: Some(task.program.clone()),
         model: usage.model.clone(),
         session: usage.session.clone(),

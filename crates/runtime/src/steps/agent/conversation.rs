@@ -82,9 +82,10 @@ impl AgentTask {
         }
         let next = self.others.remove(0);
         let before = std::mem::replace(&mut self.program, next);
-        // a session belongs to its program
+        // a session belongs to its program, and so does a model
         self.request.continued = None;
-        Some(format!("`{before}` {why}: asking `{}` instead", self.program))
+        let model = self.request.model.take().map_or("", |_| ", with its own default model");
+        Some(format!("`{before}` {why}: asking `{}` instead{model}", self.program))
     }
 }
 

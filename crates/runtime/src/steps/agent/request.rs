@@ -15,6 +15,8 @@ pub struct AgentRequest {
     pub system_prompt: Option<String>,
     /// The model.
     pub model: Option<String>,
+    /// The only program that gets the model; absent if any does.
+    pub model_for: Option<String>,
     /// The programs that the step names.
     pub programs: Vec<String>,
     /// What the agent may do.
@@ -39,6 +41,7 @@ impl AgentRequest {
             continued: None,
             system_prompt: None,
             model: None,
+            model_for: None,
             programs: Vec::new(),
             permissions,
             args: Vec::new(),

@@ -155,14 +155,29 @@ pub(super) async fn in_background<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())
 }
 
+/// How many threads read files at the same time.
+const READERS: usize = 8;
+/// So few files that one thread reads them.
+const FEW: usize = 256;
+
 /// The digests of files below a directory.
 pub(super) async fn digests(top: &Path, names: BTreeSet<Vec<u8>>) -> Result<Digests, String> {
     let top = top.to_owned();
-    let digest = move |name: Vec<u8>| {
-        let digest = file_digest(&top.join(OsStr::from_bytes(&name)));
-        (name, digest)
-    };
-    in_background(move || names.into_iter().map(digest).collect()).await
+    in_background(move || {
+        let names: Vec<Vec<u8>> = names.into_iter().collect();
+        let digest = |name: &Vec<u8>| (name.clone(), file_digest(&top.join(OsStr::from_bytes(name))));
+        // opening a file takes longer than reading a small one
+        std::thread::scope(|scope| {
+            let share = names.len().div_ceil(READERS).max(FEW);
+            let parts: Vec<_> = names
+                .chunks(share)
+                .map(|part| scope.spawn(move || part.iter().map(digest).collect::<Digests>()))
+                .collect();
+            let all = parts.into_iter().map(|part| part.join());
+            all.flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    })
+    .await
 }
 
 /// The digest of a file by its content, its permission to be executed and, of a link, its target. A file that cannot

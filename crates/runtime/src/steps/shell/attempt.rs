@@ -141,6 +141,13 @@ pub enum Progress {
         /// A few words about it.
         what: String,
     },
+    /// Something that the record of the run must have.
+    Noted {
+        /// The step.
+        path: String,
+        /// The note.
+        message: String,
+    },
 }
 
 /// How a process ended.

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// How far a journal was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Bytes of whole records.
     pub(super) bytes: u64,
@@ -22,6 +22,15 @@ pub struct Extent {
     pub(super) torn: u64,
     /// Number of the next record.
     pub(super) next: u64,
+    /// The format that it began with.
+    format: u32,
+}
+
+impl Default for Extent {
+    /// Nothing was read.
+    fn default() -> Extent {
+        Extent { bytes: 0, torn: 0, next: 1, format: OLDEST }
+    }
 }
 
 /// Reads the records of a journal while another process may be writing it.
@@ -32,11 +41,19 @@ pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
 
 /// The same, with the extent that was read.
 pub fn look(path: &Path) -> Result<(Vec<Record>, Extent), JournalError> {
-    let bytes = std::fs::read(path).map_err(|source| failed("read", path, source))?;
-    let (records, good) = parse(&bytes, path)?;
-    let extent =
-        Extent { bytes: good as u64, torn: (bytes.len() - good) as u64, next: records.len() as u64 + 1 };
-    Ok((records, extent))
+    look_on(path, Extent::default())
+}
+
+/// Reads only the records that were added since the journal was read this far.
+pub fn look_on(path: &Path, read: Extent) -> Result<(Vec<Record>, Extent), JournalError> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|mut file| {
+            file.seek(SeekFrom::Start(read.bytes))?;
+            file.read_to_end(&mut bytes)
+        })
+        .map_err(|source| failed("read", path, source))?;
+    parse_on(&bytes, path, read)
 }
 
 /// The last record of a journal, without reading all of it.
@@ -63,28 +80,40 @@ pub fn read_last(path: &Path) -> Option<Record> {
 
 /// The records in the bytes of a journal, and how many bytes they take.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<(Vec<Record>, usize), JournalError> {
+    let (records, extent) = parse_on(bytes, path, Extent::default())?;
+    Ok((records, extent.bytes as usize))
+}
+
+/// The records in the bytes of a journal after those that were read already.
+fn parse_on(bytes: &[u8], path: &Path, read: Extent) -> Result<(Vec<Record>, Extent), JournalError> {
     let mut records: Vec<Record> = Vec::new();
-    let mut good = 0;
-    let mut format = OLDEST;
-    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let damaged = |reason: String| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
-        match parse_line(line, format) {
-            Ok(record) if record.seq != at as u64 + 1 => {
-                return Err(damaged(format!("found record {} instead of {}", record.seq, at + 1)));
+    let mut extent = Extent { torn: 0, ..read };
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let damaged = |reason: String| {
+            let line = extent.next as usize;
+            JournalError::Damaged { path: path.to_owned(), line, reason }
+        };
+        match parse_line(line, extent.format) {
+            Ok(record) if record.seq != extent.next => {
+                return Err(damaged(format!("found record {} instead of {}", record.seq, extent.next)));
             }
             Ok(record) => {
                 if let Event::RunStarted(started) = &record.event {
-                    format = started.format;
+                    extent.format = started.format;
                 }
                 records.push(record);
             }
             // a line without a newline is the last one: its writer died
-            Err(_) if is_torn(line) && (at > 0 || begins_a_journal(line)) => break,
+            Err(_) if is_torn(line) && (extent.next > 1 || begins_a_journal(line)) => {
+                extent.torn = line.len() as u64;
+                break;
+            }
             Err(reason) => return Err(damaged(reason)),
         }
-        good += line.len();
+        extent.bytes += line.len() as u64;
+        extent.next += 1;
     }
-    Ok((records, good))
+    Ok((records, extent))
 }
 
 /// The error for a journal that lost the records of its steps, and has only this many others.
