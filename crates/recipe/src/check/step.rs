@@ -66,6 +66,7 @@ impl Checker<'_> {
             store: store.unwrap_or_default(),
             condition: condition.unwrap_or_default(),
             when: self.when(fields, at, scope),
+            undoes: self.undoes(fields, at, scope),
             json: self.json_mode(fields),
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
             shell: fields.shell.as_ref().map_or(scope.shell, |shell| shell.value),

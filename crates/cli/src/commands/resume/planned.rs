@@ -1,6 +1,9 @@
 //! Shows what a resume would do. Does nothing.
 
-use engine::resume::{ResumePlan, StepPlan};
+use engine::{
+    resume::{ResumePlan, StepPlan},
+    run::next::Next,
+};
 use runtime::{requests::PlannedResume, store::secrets::Mask};
 use serde_json::{Value as Json, json};
 
@@ -66,4 +69,8 @@ pub(super) fn show(asked: &AskedResume<'_>, planned: PlannedResume, format: Outp
         "To allow it:",
         "--rerun-effects",
     );
+    if let Some(kept) = &plan.kept_after_cleanup {
+        let command = asked.hints.next(&Next::Resume { run: run.clone(), how: kept.choice() });
+        out.result(&format!("{}. To run them again: `{command}`", kept.message()));
+    }
 }
