@@ -48,6 +48,8 @@ impl Checker<'_> {
             self.fields_without_effect(fields, kind);
         }
         self.file_patterns(fields);
+        self.schema_keywords(fields);
+        self.note_retried_effect(fields);
         let condition = self.condition(fields, at_step, scope);
         let working_dir = fields.working_dir.as_ref().map(|text| self.template(text, at_step, scope.id));
         let mut depends_on = self.dependencies(fields, at, group.as_ref(), scope);
@@ -278,12 +280,10 @@ impl Checker<'_> {
 
     fn retry(&mut self, fields: &StepSyntax) -> Option<Option<Retry>> {
         let Some(retry) = &fields.retry else { return Some(None) };
-        let (max_attempts, fields) = match &retry.value {
-            RetrySyntax::Attempts(attempts) => (*attempts, None),
-            RetrySyntax::Fields(fields) => (
-                fields.max_attempts.as_ref().map_or(DEFAULT_ATTEMPTS, |attempts| attempts.value),
-                Some(fields),
-            ),
+        let max_attempts = attempts(&retry.value);
+        let fields = match &retry.value {
+            RetrySyntax::Attempts(_) => None,
+            RetrySyntax::Fields(fields) => Some(fields),
         };
         let place = fields.and_then(|fields| fields.max_attempts.as_ref()).map_or(retry.place, |it| it.place);
         if !(1..=1000).contains(&max_attempts) {
@@ -384,4 +384,14 @@ pub(super) fn is_env_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// How often a step with this `retry` is tried at most.
+pub(super) fn attempts(retry: &RetrySyntax) -> u64 {
+    match retry {
+        RetrySyntax::Attempts(attempts) => *attempts,
+        RetrySyntax::Fields(fields) => {
+            fields.max_attempts.as_ref().map_or(DEFAULT_ATTEMPTS, |attempts| attempts.value)
+        }
+    }
 }

@@ -45,9 +45,7 @@ pub(super) fn show(asked: &AskedResume<'_>, planned: PlannedResume, format: Outp
     }
     steps(&plan, &mask, out);
     if let Some(first) = &plan.goes_on_at {
-        let anchor = plan.anchor.iter().find(|anchor| *anchor != first);
-        let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
-        out.result(&format!("resumes at `{first}`{anchor}"));
+        out.result(&format!("resumes at `{first}`"));
     }
     let note = runtime::runs::changed_note(&run, &recipe, &changed);
     note.iter().for_each(|note| out.result(&asked.hints.advice(note)));
