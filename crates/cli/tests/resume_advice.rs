@@ -137,3 +137,16 @@ fn a_completed_run_does_not_use_values() {
     let resumed = env.run(["resume", "last", "--set", "x=2"]);
     assert!(resumed.stdout.contains("The given values are not used"), "{}", resumed.all());
 }
+
+#[test]
+fn a_misspelt_value_of_a_resume_is_reported_as_for_a_run() {
+    let recipe = "name: a\ncontext: {topic: x}\nsteps: [{id: b, command: 'test {{topic}} = y'}]";
+    let env = env().file("a.yaml", recipe);
+    assert_eq!(env.run(["a.yaml"]).code, 1);
+    let resumed = env.run(["resume", "last", "--set", "topc=y"]);
+    let warning = "the recipe has no variable `topc`; did you mean `topic`?";
+    assert!(resumed.stderr.contains(warning), "{}", resumed.all());
+    env.write("values.json", "{\"topc\": \"y\"}");
+    let run = env.run(["a.yaml", "--context-file", "values.json"]);
+    assert!(run.stderr.contains(warning), "{}", run.all());
+}
