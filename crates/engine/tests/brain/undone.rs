@@ -106,10 +106,21 @@ fn a_sub_recipe_that_is_kept_stays_undone() {
 }
 
 #[test]
+fn an_undone_effect_does_not_keep_its_recipe_from_a_retry() {
+    const INNER: &str = "name: inner\nsteps:\n- {id: d, command: x, effects: [deploy]}\n- {id: k, command: x}\n\
+        - {id: u, command: x, when: failed, undoes: [d]}\n";
+    for (fails, expected) in [(&["n/k"][..], &[][..]), (&["n/k", "n/u"], &["n/d"])] {
+        let run = failed("- {id: n, recipe: inner}\n", INNER, fails);
+        let frame = run.state.step("n").and_then(|step| step.frame).unwrap();
+        assert_eq!(run.state.done_for_good(frame).done, expected, "{fails:?}");
+    }
+}
+
+#[test]
 fn cleanup_that_does_not_say_what_it_undoes_is_named() {
     let silent = STEPS.replace(", undoes: [deploy]", "");
     let run = failed(&silent, "", &["smoke"]);
-    let kept = planned(&run, &USUAL).kept_after_cleanup.expect("a note");
+    let kept = planned(&run, &USUAL).kept_after_cleanup.unwrap();
     assert_eq!(
         (kept.cleanup.join(" "), kept.from.as_str(), kept.repeats_effects),
         ("rollback".into(), "build", true)
