@@ -44,12 +44,7 @@ impl Checker<'_> {
         let place = fields.id.as_ref().map_or(fields.place.first_character(), |id| id.place);
         let at_step = UsedIn::Step(at);
         let kind = self.kind(fields, &name, place, at_step, scope);
-        if let Some(kind) = &kind {
-            self.fields_without_effect(fields, kind);
-        }
-        self.file_patterns(fields);
-        self.schema_keywords(fields);
-        self.note_retried_effect(fields);
+        self.field_slips(fields, kind.as_ref());
         let condition = self.condition(fields, at_step, scope);
         let working_dir = fields.working_dir.as_ref().map(|text| self.template(text, at_step, scope.id));
         let mut depends_on = self.dependencies(fields, at, group.as_ref(), scope);

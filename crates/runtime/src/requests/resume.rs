@@ -157,10 +157,8 @@ impl Runs {
             is_of(plan, &library, &header)?;
         }
         let (inputs, answers) = given_answers::take_out(plan, &request.inputs, &header.working_dir)?;
-        let base = match edited {
-            Some(_) => machine.cwd.clone(),
-            None => opened.recipe.base(&header.working_dir),
-        };
+        let own_base = || opened.recipe.base(&header.working_dir);
+        let base = edited.as_ref().map_or_else(own_base, |_| machine.cwd.clone());
         let known = machine.with_files(plan, &base, &header.working_dir);
         let step_timeout = match options.step_timeout.or(header.options.step_timeout) {
             None => known.step_timeout()?,
