@@ -140,10 +140,11 @@ fn two_of_three_decide() {
     for (agent, code, part) in [
         (vote("yes", "no", "Yes"), 0, "Decision: yes"),
         (vote("no", "no", "no"), 0, "Decision: no"),
-        (vote("yes", "no", "maybe"), 1, ""),
+        (vote("yes", "no", "No!"), 1, ""),
+        (vote("maybe", "maybe", "yes"), 1, "\"maybe\" is not one of the choices: yes, no"),
     ] {
         let output = check(&env(&agent), "consensus-workflow", &["question=Ship?"], code);
-        assert!(output.stdout.contains(part), "{}", output.all());
+        assert!(output.all().contains(part), "{}", output.all());
     }
 }
 

@@ -92,3 +92,70 @@ fn no_choice_is_offered_if_only_the_failed_step_would_rerun() {
     assert!(failed.stderr.contains("until was not reached in 2 iterations"), "{}", failed.all());
     assert!(!failed.stderr.contains("keep the agent's work"), "{}", failed.all());
 }
+
+#[test]
+fn no_choice_is_offered_that_asks_the_agents_of_a_loop_again() {
+    let round = "name: round\nsteps:\n  - {id: write, prompt: Write something good.}\n";
+    let looped = "name: looped\nsteps:\n  - id: round\n    recipe: round\n    repeat: {max: 2, until: \"write == 'good'\"}\n";
+    let env = with_agent().file("round.yaml", round).file("looped.yaml", looped);
+    let failed = env.run(["looped.yaml"]);
+    assert_eq!((failed.code, asked(&env)), (1, 2), "{}", failed.all());
+    assert!(!failed.stderr.contains("keep the agent's work"), "{}", failed.all());
+}
+
+/// Deploys, fails its check, and rolls back with this field.
+fn rolled_back(undoes: &str) -> TestEnv {
+    let recipe = format!(
+        "name: deploy\nshell: strict\nsteps:\n  - {{id: deploy, command: echo 2 > live, effects: [deploy]}}\n  \
+         - {{id: smoke, command: test -e healthy}}\n  \
+         - {{id: rollback, when: failed, command: echo 1 > live{undoes}}}\n"
+    );
+    env().file("deploy.yaml", &recipe)
+}
+
+#[test]
+fn an_undone_deployment_is_deployed_again() {
+    let env = rolled_back(", undoes: [deploy]");
+    assert_eq!(env.run(["deploy.yaml"]).code, 1);
+    let plan = env.run(["resume", "last", "--plan"]);
+    assert!(plan.stdout.contains("re-run   deploy  (`rollback` undid it)\n"), "{}", plan.all());
+    env.write("healthy", "");
+    let resumed = env.run(["resume", "last"]);
+    assert_eq!((resumed.code, env.read("live").as_str()), (0, "2\n"), "{}", resumed.all());
+}
+
+#[test]
+fn a_rollback_that_does_not_say_what_it_undoes_is_named() {
+    let env = rolled_back("");
+    let fixed = env.run(["deploy.yaml", "--auto-fix"]);
+    assert_eq!(fixed.code, 6, "auto-fix leaves the decision to a person: {}", fixed.all());
+    let note = "`rollback` ran after the failure, and completed steps are kept";
+    assert!(fixed.stderr.replace("\n    ", " ").contains(note), "{}", fixed.all());
+    env.write("healthy", "");
+    let resumed = env.run(["resume", "last"]);
+    assert_eq!((resumed.code, env.read("live").as_str()), (0, "1\n"), "{}", resumed.all());
+    let command = resumed.stderr.lines().find_map(|line| line.split_once("To run them again: "));
+    let (said, command) = command.unwrap_or_default();
+    assert!(said.contains(note) && command.ends_with(" --from deploy --rerun-effects"), "{}", resumed.all());
+}
+
+#[test]
+fn a_completed_run_does_not_use_values() {
+    let env = env().file("a.yaml", "name: a\ncontext: {x: 1}\nsteps: [{id: b, command: 'echo {{x}}'}]");
+    assert_eq!(env.run(["a.yaml"]).code, 0);
+    let resumed = env.run(["resume", "last", "--set", "x=2"]);
+    assert!(resumed.stdout.contains("The given values are not used"), "{}", resumed.all());
+}
+
+#[test]
+fn a_misspelt_value_of_a_resume_is_reported_as_for_a_run() {
+    let recipe = "name: a\ncontext: {topic: x}\nsteps: [{id: b, command: 'test {{topic}} = y'}]";
+    let env = env().file("a.yaml", recipe);
+    assert_eq!(env.run(["a.yaml"]).code, 1);
+    let resumed = env.run(["resume", "last", "--set", "topc=y"]);
+    let warning = "the recipe has no variable `topc`; did you mean `topic`?";
+    assert!(resumed.stderr.contains(warning), "{}", resumed.all());
+    env.write("values.json", "{\"topc\": \"y\"}");
+    let run = env.run(["a.yaml", "--context-file", "values.json"]);
+    assert!(run.stderr.contains(warning), "{}", run.all());
+}

@@ -141,7 +141,7 @@ fn the_next_steps_lead_out() {
             &["give `q` a value: `--set q=VALUE`", " --set q=VALUE"],
             ".env",
         ),
-        ("env: {required: [NEEDED]}", &[], &["`.env` beside the recipe (NEEDED)"], "--set"),
+        ("env: {required: [NEEDED]}", &[], &["`.env` or the files that `env.files` names (NEEDED)"], "--set"),
         (
             "version: 1",
             &["AMPLIHACK_SESSION_DEPTH=abc"],
@@ -178,7 +178,7 @@ fn each_missing_thing_is_reported_separately() {
     let wanted = [
         "give `i1` a value: `--set i1=VALUE`",
         "give `i2` a value: `--set i2=VALUE`",
-        "set the missing value, or write it into `.env` beside the recipe (NEEDA, NEEDB)",
+        "set the missing value, or write it into `.env` or the files that `env.files` names (NEEDA, NEEDB)",
     ];
     assert_eq!(advice[..3], wanted, "{advice:?}");
     assert!(advice.len() == 4 && advice[3].starts_with("then start again: "), "{advice:?}");

@@ -81,7 +81,7 @@ fn the_next_steps_name_actions_that_are_given() {
 fn the_first_step_says_what_was_seen() {
     let first = |facts: &Facts| advice(&diagnose(facts), "s", &Actions::default()).swap_remove(0).text;
     let named = Facts { missing_env: vec!["A".to_owned(), "B".to_owned()], ..Facts::default() };
-    assert!(first(&named).ends_with("beside the recipe (A, B)"), "{}", first(&named));
+    assert!(first(&named).ends_with("`env.files` names (A, B)"), "{}", first(&named));
     let said = exit("x", 127, "bash: line 1: x: command not found", "");
     assert!(first(&said).ends_with("(bash: line 1: x: command not found)"), "{}", first(&said));
     let silent = Facts { obstacle: Some(Obstacle::InvalidRecipe), ..Facts::default() };

@@ -243,7 +243,6 @@ impl<'a> Run<'a> {
             worked_ms: None,
             asks: None,
             origin: None,
-            idle: 0.0,
         };
         self.record(Event::RunFinished(finished), None);
     }

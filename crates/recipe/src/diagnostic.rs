@@ -124,11 +124,13 @@ codes! {
         => "write a default of that type, or change the type";
     IgnoredLines Note "ignored-lines" "Only the last line of a command decides whether its step fails."
         => "write `shell: strict` at the top of the recipe";
+    RetriedEffect Note "retried-effect" "A step that must not run twice has retries."
+        => "remove `retry`, or let the command find out what is already done";
     // names
     UndefinedVariable Warning "undefined-variable" "A name is used that nothing defines."
         => "declare it under `context:`, or pass it with `--set NAME=…`";
-    UnknownSetting Warning "unknown-setting" "A value is set for a name that the recipe does not know, but it knows a similar one."
-        => "correct the name after `--set`, or declare it under `context:`";
+    UnknownSetting Warning "unknown-setting" "A value is given to a name that the recipe does not know."
+        => "correct the name, or declare it under `context:`";
     UnknownTag Warning "unknown-tag" "Steps are chosen by a tag that no step has."
         => "correct the tag, or add it to `when_tags` of a step";
     NameCollision Error "name-collision" "Two names become the same environment variable."

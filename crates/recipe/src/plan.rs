@@ -196,6 +196,8 @@ pub struct Step {
     pub condition: Option<Condition>,
     /// Whether it runs after a failure.
     pub when: When,
+    /// Steps whose work it undoes as cleanup, as indexes into the unit's steps; `None` if it does not say.
+    pub undoes: Option<Vec<usize>>,
     /// Whether its output is read as JSON.
     pub json: JsonMode,
     /// JSON Schema that its output must meet.

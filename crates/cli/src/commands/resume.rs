@@ -171,7 +171,7 @@ fn refused(error: RequestError, command: ResumeCommand<'_>, out: &mut Out) -> Re
             Ok(report_missing(&failure, &recipe, format, out))
         }
         RequestError::Resume(ResumeError::Completed(run)) => {
-            completed(&run, runs, folder, format, out);
+            completed(&run, runs, folder, (format, args), out);
             Ok(Exit::Success)
         }
         RequestError::Resume(error @ ResumeError::Outdated { .. }) => {
@@ -192,8 +192,17 @@ fn refused(error: RequestError, command: ResumeCommand<'_>, out: &mut Out) -> Re
 }
 
 /// Says that a completed run cannot be resumed.
-fn completed(run: &str, runs: &StoredRuns, folder: &RunFolder, format: OutputFormat, out: &mut Out) {
-    let message = format!("run {run} has already completed; nothing to resume");
+fn completed(
+    run: &str,
+    runs: &StoredRuns,
+    folder: &RunFolder,
+    (format, args): (OutputFormat, &ResumeArgs),
+    out: &mut Out,
+) {
+    let given = &args.context;
+    let is_given = !(given.set.is_empty() && given.set_file.is_empty() && given.context_files.is_empty());
+    let values = if is_given { ". The given values are not used: start a new run with them" } else { "" };
+    let message = format!("run {run} has already completed; nothing to resume{values}");
     if format == OutputFormat::Text {
         return out.result(&message);
     }

@@ -255,7 +255,9 @@ fn cause(result: &RunResult, view: &FailureView<'_>) -> Vec<String> {
     // a run with an id has its commands below
     if result.run_id.is_none() {
         let most = if blocked > 1 { 1 } else { LISTED };
-        for (at, advice) in result.advice.iter().rev().take(most).rev().enumerate() {
+        let shown =
+            result.advice.iter().filter(|advice| advice.next.is_some() || !advice.text.trim().is_empty());
+        for (at, advice) in shown.rev().take(most).collect::<Vec<_>>().into_iter().rev().enumerate() {
             let (label, text) = (if at == 0 { "next:" } else { "" }, view.hints.advice(advice));
             rows.extend(match &advice.next {
                 Some(_) => command_rows(label, &text, view),
@@ -344,7 +346,7 @@ fn problem(need: &Need, text: &str) -> String {
             let (noun, verb) = if names_of.len() == 1 { ("variable", "is") } else { ("variables", "are") };
             let first = names_of.first().map(String::as_str).unwrap_or_default();
             format!(
-                "environment {noun} {} {verb} not set: use `export {first}=…`, or `.env` beside the recipe",
+                "environment {noun} {} {verb} not set: use `export {first}=…`, or an environment file of the recipe",
                 names(names_of)
             )
         }

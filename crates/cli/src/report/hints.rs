@@ -88,6 +88,7 @@ pub(crate) fn option(flag: &str, value: &str) -> String {
 fn resume_flags(how: &ResumeChoice) -> String {
     let mut flags = String::new();
     flags.extend(how.recipe.iter().map(|recipe| format!(" --recipe {}", quote(recipe))));
+    flags.extend(how.from.iter().map(|step| format!(" {}", option("--from", step))));
     let set = [
         ("--accept-repair", how.accept_repair),
         ("--plan", how.plan),

@@ -1,6 +1,5 @@
 //! The result of a run, for users and programs.
 
-use engine::run::step_path::is_below;
 use runtime::report::{RunResult, StepResult};
 
 use crate::{
@@ -105,11 +104,11 @@ pub(crate) fn keeping(runs: &StoredRuns, result: &RunResult) -> Option<(String, 
     let (Some(run), Some(resume), Some(failure)) = (&result.run_id, &result.resume, &result.failure) else {
         return None;
     };
-    // `--from` runs the failed step and everything inside it again too
-    let mut again = runs.agents_done_again(run);
-    again.retain(|step| *step != failure.step && !is_below(step, &failure.step));
+    let again = runs.agents_done_again(run, None);
+    // a loop that runs again from its beginning asks its agents again
+    let is_kept = !again.is_empty() && runs.agents_done_again(run, Some(&failure.step)).is_empty();
     let command = format!("{} {}", runs.hints.next(resume), option("--from", &failure.step));
-    (!again.is_empty()).then(|| (command, format!("a plain resume re-runs: {}", again.join(", "))))
+    is_kept.then(|| (command, format!("a plain resume re-runs: {}", again.join(", "))))
 }
 
 /// The step with this path.

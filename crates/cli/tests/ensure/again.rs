@@ -16,7 +16,13 @@ fn an_agent_is_asked_again_with_its_answer_and_the_unmet_rules() {
     assert_eq!((&step["output"], &step["attempts"]), (&json!("answer 2"), &json!(2)));
     assert_eq!(env.asked(1, "cwd"), env.asked(2, "cwd"));
     let prompt = env.asked(2, "prompt");
-    for part in ["Do it", "file: expected a file `made`", "answer 1", "nothing was restored"] {
+    for part in [
+        "Do it",
+        "file: expected a file `made`",
+        "answer 1",
+        "nothing was restored",
+        "only to pass the check",
+    ] {
         assert!(prompt.contains(part), "{part}\n{prompt}");
     }
     assert!(!prompt.contains("unchanged:"), "a rule that is met is not named: {prompt}");

@@ -117,7 +117,10 @@ fn first_step(class: Class, step: &str, said: Option<&Signal>) -> String {
             format!("the agent of `{step}` showed no activity: check whether it waits for an answer")
         }
         Class::MissingEnv => {
-            format!("set the missing value, or write it into `.env` beside the recipe{}", in_brackets(quote))
+            format!(
+                "set the missing value, or write it into `.env` or the files that `env.files` names{}",
+                in_brackets(quote)
+            )
         }
         Class::MissingBinary => {
             format!("install the missing program or put it on PATH{}", in_brackets(quote))

@@ -295,6 +295,10 @@ pub(super) fn review_settings(pair: &Pair<'_>, at: usize, new: &Step, changes: &
     let most = |step: &Step| step.each().map(|each| each.max_items);
     set("max_items", bound(most(old), most(new)));
     set("produces", (old.produces != new.produces).then(|| role.unlisted()));
+    let undoes = |unit: &Unit, step: &Step| -> Option<Vec<String>> {
+        Some(step.undoes.as_ref()?.iter().map(|at| unit.steps[*at].id.clone()).collect())
+    };
+    set("undoes", (undoes(pair.old, old) != undoes(pair.new, new)).then_some(ReviewRule::NoRule));
     set("reads", (old.reads != new.reads).then(|| role.unlisted()));
     set("output", (old.store != new.store).then(|| stored(pair, old, new)));
 }

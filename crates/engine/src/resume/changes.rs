@@ -17,8 +17,7 @@ use crate::run::frame::{Frame, FrameId};
 impl Work<'_> {
     /// Steps whose definition changed, and their dependents.
     pub(super) fn changes(&mut self, id: FrameId, new: &Unit) {
-        let state = self.request.state;
-        let old = &state.frames[id];
+        let old = &self.request.state.frames[id];
         let edges = graph::edges_in(self.request.plan, new);
         let ways = Ways::new(&edges, new.steps.len());
         let names = self.changed_names(old, new);
@@ -34,12 +33,13 @@ impl Work<'_> {
                 again.contains(&edge.from) || (edge.link == Link::Order && doubted.contains(&edge.from))
             };
             let cause = ways.needs(at).iter().find(is_cause).copied();
-            let change =
-                before.and_then(|index| change(&old.unit.steps[index], step)).or_else(|| self.gone(&path));
+            let change = (before.and_then(|index| change(&old.unit.steps[index], step)))
+                .or_else(|| self.gone(&path))
+                .map_or_else(|| self.undone_reason(&path), |change| Some(change.to_owned()));
             let is_changed = change.is_some();
             let mut reason = match before {
                 None => Some("it is new".to_owned()),
-                Some(_) if is_changed => change.map(str::to_owned),
+                Some(_) if is_changed => change,
                 Some(_) => (cause.map(|edge| because(new, edge)))
                     .or_else(|| self.reads_one_of(step, &names))
                     .or_else(|| rewired.get(&at).map(|name| format!("`{name}` comes from another step now"))),
@@ -47,14 +47,14 @@ impl Work<'_> {
             let listed = before.and_then(|index| relisted(&old.unit.steps[index], step));
             let extent = match reason {
                 _ if is_changed || self.reads_in_instances(step, &names) => Extent::Whole,
-                Some(_) => Extent::Inputs,
+                Some(_) if cause.is_some() || rewired.contains_key(&at) => Extent::Inputs,
+                Some(_) => Extent::Items,
                 None => Extent::List,
             };
-            self.changed.extend(is_changed.then(|| path.clone()));
-            if let (Some(index), Some(edge)) = (before.filter(|_| !is_changed), cause)
-                && edge.link == Link::Order
-                && listed.is_none()
-                && self.reads_one_of(step, &names).is_none()
+            self.changed.extend((is_changed && !self.is_undone(&path)).then(|| path.clone()));
+            let by_order = cause.filter(|edge| edge.link == Link::Order && !is_changed);
+            if let Some(index) = before.filter(|_| by_order.is_some())
+                && (listed.is_none() && self.reads_one_of(step, &names).is_none())
                 && !rewired.contains_key(&at)
                 && self.is_spared(id, index, step)
             {
@@ -84,8 +84,13 @@ impl Work<'_> {
                 self.reasons.entry(path).or_insert(reason);
             }
             Extent::Inputs => self.again(path, step, reason),
+            Extent::Items => {
+                self.again(path.clone(), step, reason);
+                self.by_item.insert(path);
+            }
             Extent::List => {
                 self.again(path.clone(), step, reason);
+                self.by_item.insert(path.clone());
                 self.relisted.insert(path);
             }
         }
@@ -188,6 +193,8 @@ enum Extent {
     Whole,
     /// What depends on values before it.
     Inputs,
+    /// The values that its list is made of.
+    Items,
     /// Only how its list is written.
     List,
 }

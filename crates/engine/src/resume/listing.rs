@@ -37,6 +37,7 @@ impl Work<'_> {
         };
         let rerun: Vec<String> = steps.iter().filter(is_again).map(|entry| entry.path.clone()).collect();
         let goes_on_at = self.first(&steps);
+        let kept_after_cleanup = self.kept_after_cleanup(&cleanup, &steps);
         let mut kept_producers = self.kept_producers;
         let is_again =
             |path: &String| steps.iter().any(|entry| entry.path == *path && entry.action == StepPlan::Rerun);
@@ -58,6 +59,7 @@ impl Work<'_> {
             steps,
             kept_producers,
             blocked_effects,
+            kept_after_cleanup,
             cleanup,
             failed: self.failed.into_iter().collect(),
         }
@@ -77,6 +79,11 @@ impl Work<'_> {
                 _ => state.below(id, at).into_iter().for_each(|child| self.find_cleanup(child, steps, found)),
             }
         }
+    }
+
+    /// Whether a step inside a recipe step runs again.
+    pub(super) fn redoes_inside(&self, path: &str) -> bool {
+        self.reasons.keys().any(|step| is_below(step, path))
     }
 
     /// Every step, with what happens to it.
@@ -119,9 +126,12 @@ impl Work<'_> {
         }
     }
 
-    fn has_effect(&self, path: &str) -> bool {
-        let path = path.strip_suffix('/').filter(|path| self.is_for_each(path)).unwrap_or(path);
-        self.request.state.find(path).is_some_and(|(id, at)| self.did_effect(id, at))
+    pub(super) fn has_effect(&self, path: &str) -> bool {
+        let entered = path.strip_suffix('/').filter(|path| self.is_for_each(path));
+        // an item that ran is kept, and one that is new has not run
+        let is_kept = entered.is_some_and(|path| self.by_item.contains(path));
+        let found = self.request.state.find(entered.unwrap_or(path));
+        !is_kept && found.is_some_and(|(id, at)| self.did_effect(id, at))
     }
 
     fn is_for_each(&self, path: &str) -> bool {
@@ -136,6 +146,9 @@ impl Work<'_> {
         let own = (is_done || state.awaits_proof(&state.frames[id].step_path(at))) && is_for_once(step);
         let below =
             |child: FrameId| (0..state.frames[child].steps.len()).any(|index| self.did_effect(child, index));
+        if self.is_undone(&state.frames[id].step_path(at)) {
+            return false;
+        }
         own || state.below(id, at).is_some_and(below)
     }
 

@@ -14,6 +14,7 @@ mod iterations;
 mod listing;
 mod renewed;
 mod rewired;
+mod undone;
 mod ways;
 
 use std::{
@@ -30,6 +31,8 @@ use crate::{
 };
 pub use artifacts::Remains;
 pub use dynamic::{Entered, Late, Now, late};
+pub use undone::KeptAfterCleanup;
+use undone::UndoneStep;
 use ways::Graph;
 pub use ways::asks_an_agent;
 
@@ -162,6 +165,8 @@ pub struct ResumePlan {
     pub kept_producers: Vec<String>,
     /// Completed side effects that would be repeated: a person has to allow it.
     pub blocked_effects: Vec<String>,
+    /// Completed steps that are kept although cleanup may have undone them.
+    pub kept_after_cleanup: Option<KeptAfterCleanup>,
     /// Cleanup steps that ran when the run ended before, and run again at its new end.
     #[serde(skip)]
     pub cleanup: Vec<String>,
@@ -177,12 +182,14 @@ pub fn plan(request: &Request<'_>) -> ResumePlan {
         reasons: BTreeMap::new(),
         changed: HashSet::new(),
         relisted: HashSet::new(),
+        by_item: HashSet::new(),
         anchor: None,
         producers: Vec::new(),
         kept_producers: Vec::new(),
         graphs: HashMap::new(),
         failed: BTreeSet::new(),
         cleaning: HashSet::new(),
+        undone: BTreeMap::new(),
     };
     work.changes(0, request.plan.root());
     work.losses();
@@ -190,6 +197,10 @@ pub fn plan(request: &Request<'_>) -> ResumePlan {
     match request.from {
         Some(from) => work.from(from),
         None => work.failure(),
+    }
+    work.find_undone(0);
+    if !work.undone.is_empty() {
+        work.changes(0, request.plan.root());
     }
     work.later_iterations();
     work.rely();
@@ -206,6 +217,9 @@ struct Work<'a> {
     changed: HashSet<String>,
     /// Steps that are entered again only because their list is written in another way.
     relisted: HashSet<String>,
+    /// Steps with `for_each` that are entered again only because their list changed: an instance runs again only if its
+    /// item is another one.
+    by_item: HashSet<String>,
     /// The requested step, or the first failed step.
     anchor: Option<String>,
     /// Producers that run again because of a failure.
@@ -217,4 +231,6 @@ struct Work<'a> {
     failed: BTreeSet<String>,
     /// The recipes whose cleanup continues where it was cut off.
     cleaning: HashSet<String>,
+    /// Steps that cleanup undid.
+    undone: BTreeMap<String, UndoneStep>,
 }

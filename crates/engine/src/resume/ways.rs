@@ -76,6 +76,7 @@ impl Work<'_> {
     /// instances with unchanged inputs are kept.
     pub(super) fn again(&mut self, path: String, step: &Step, reason: String) {
         self.relisted.remove(&path);
+        self.by_item.remove(&path);
         let key = if step.each().is_some() { format!("{path}/") } else { path };
         self.reasons.entry(key).or_insert(reason);
     }

@@ -129,6 +129,8 @@ pub enum Need {
     Fit(String),
     /// The program of this name.
     Program(String),
+    /// An agent program that the runner knows: it does not know this one.
+    Agent(String),
     /// A directory or file.
     Path,
     /// The directory in which the run began, which is gone.

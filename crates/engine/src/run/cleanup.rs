@@ -1,7 +1,7 @@
 //! Steps that run after the end of their recipe (`when: failed`, `when: always`): which one is next, and what they see
 //! of the failure. Starts nothing.
 
-use recipe::{check::FAILURE, syntax::When, value::Value};
+use recipe::{check::FAILURE, plan::Unit, syntax::When, value::Value};
 
 use crate::{
     failure::Class,
@@ -35,6 +35,17 @@ pub struct FailedCleanup<'a> {
     pub path: String,
     /// How it ended.
     pub ended: &'a Ended,
+}
+
+/// A step whose work a cleanup step has undone, or tried to undo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Undone {
+    /// The id of the step.
+    pub(crate) id: String,
+    /// The id of the cleanup step.
+    pub(crate) by: String,
+    /// Whether the cleanup step completed. Otherwise it is unknown how much was undone.
+    pub(crate) is_certain: bool,
 }
 
 impl Frame {
@@ -203,6 +214,22 @@ impl RunState {
         }
     }
 
+    /// The steps of a recipe that its cleanup undid, as the recipe said then, or says now.
+    pub(crate) fn undone_in(&self, id: FrameId, now: &Unit) -> Vec<Undone> {
+        let was = &self.frames[id].unit;
+        let mut found = Vec::new();
+        for (at, step) in was.steps.iter().enumerate() {
+            let status = self.standing(id, at).filter(|it| it.is_cleanup).map(|it| it.status);
+            let is_certain = status.is_some_and(StepStatus::is_done);
+            if !is_certain && !matches!(status, Some(StepStatus::Failed | StepStatus::Running)) {
+                continue;
+            }
+            let undone = undone_by(was, &step.id).chain(undone_by(now, &step.id));
+            found.extend(undone.map(|id| Undone { id: id.to_owned(), by: step.id.clone(), is_certain }));
+        }
+        found
+    }
+
     /// Takes over a run whose process is gone in order to stop it: none of its work is going on.
     pub fn take_over_to_stop(&mut self) {
         self.running = 0;
@@ -310,6 +337,13 @@ impl RunState {
         let Some((path, ended)) = self.first_cause_in(id) else { return Default::default() };
         (path, ended.error.clone().unwrap_or_default())
     }
+}
+
+/// The steps that a step of a recipe says it undoes.
+fn undone_by<'a>(unit: &'a Unit, id: &str) -> impl Iterator<Item = &'a str> {
+    let step = unit.steps.iter().find(|step| step.id == id);
+    let undoes = step.and_then(|step| step.undoes.as_ref()).into_iter().flatten();
+    undoes.map(|at| unit.steps[*at].id.as_str())
 }
 
 /// Whether a step failed, and nothing tolerates that.

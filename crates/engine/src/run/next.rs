@@ -80,6 +80,9 @@ pub struct ResumeChoice {
     /// Only look at the plan.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plan: bool,
+    /// From this step on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// Run the steps again whose results the failed step reads.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rerun_producers: bool,

@@ -134,7 +134,7 @@ fn a_recipe_cleans_up_when_those_inside_it_have() {
     let child = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: u, command: x, when: always}\n- {id: v, command: x, when: always}\n";
     let mut run = Driven::new(text, child, parallel(4));
     run.begun();
-    run.happen(Happening::StopRequested(EndReason::Cancelled));
+    run.happen(Happening::StopRequested(Halt::Cancel));
     run.end("n/k", Outcome::Cancelled);
     assert_eq!(run.happen(Happening::CameToRest), ["start n/u 1"]);
     assert_eq!(run.end("n/u", Outcome::Ok), ["completed n/u", "start n/v 1"]);

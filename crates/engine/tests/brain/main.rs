@@ -28,3 +28,4 @@ mod questions;
 mod repairs;
 mod run;
 mod tolerated;
+mod undone;

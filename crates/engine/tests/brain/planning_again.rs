@@ -180,3 +180,23 @@ fn a_tolerated_failure_stands_though_a_resume_had_not_come_to_it() {
     assert_eq!(told(&run, steps, PAIR, &OTHER), "*a =b .z at a, a: a");
     assert_eq!(resume(&mut run, &PLAIN).1, "+a -a +z -z end");
 }
+
+#[test]
+fn instances_that_are_kept_do_not_repeat_their_effects() {
+    let text = |more: &str| {
+        format!(
+            "name: top\ninputs: [{{name: items, type: list, default: [p, q]}}, {{name: other, default: o}}]\nsteps:\n\
+             - {{id: first, command: 'echo {{{{other}}}}'}}\n\
+             - {{id: e, for_each: '{{{{items}}}}', keep_going: true, effects: [push], command: 'x {{{{item}}}} {more}'}}\n"
+        )
+    };
+    let blocked = |more: &str, given| {
+        let mut run = Run::new(&text(more), "", parallel(1), &["e[1]"]);
+        run.go();
+        asked(&run, &plan(&text(more), ""), &Ask { given, ..OTHER }).blocked_effects
+    };
+    assert!(blocked("", &[("items", "p,r")]).is_empty());
+    // another input of the instances, or of a step that they read, changes: then a completed push would run again
+    assert_eq!(blocked("{{other}}", &[("other", "n")]), ["e"]);
+    assert_eq!(blocked("{{first}}", &[("other", "n")]), ["e"]);
+}

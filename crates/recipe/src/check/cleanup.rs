@@ -1,6 +1,6 @@
 //! Steps that run after a failure: their place, and the name under which they see the failure.
 
-use super::{Checker, unit::UnitScope};
+use super::{Checker, extend::Lineage, unit::UnitScope};
 use crate::{
     diagnostic::{Code, Diagnostic},
     syntax::{RecipeSyntax, StepSyntax, When},
@@ -22,6 +22,41 @@ impl Checker<'_> {
             );
         }
         when.value
+    }
+
+    /// The steps that a cleanup step undoes; `None` if it does not say.
+    pub(super) fn undoes(&mut self, fields: &StepSyntax, at: usize, scope: &UnitScope) -> Option<Vec<usize>> {
+        let undoes = fields.undoes.as_ref()?;
+        if fields.when.as_ref().is_none_or(|when| when.value == When::Ok) {
+            let message = "only a step with `when: failed` or `when: always` can undo others";
+            self.diagnostics.push(
+                Diagnostic::new(Code::Contradiction, undoes.place, message)
+                    .label("this step does not clean up")
+                    .help("add `when: failed`, or remove `undoes`"),
+            );
+        }
+        let mut found = Vec::new();
+        for named in &undoes.value {
+            match scope.ids.get(&named.value).copied() {
+                // in a graph, cleanup steps come after all others
+                Some(index) if index < at || (index > at && scope.is_graph) => found.push(index),
+                Some(_) => self.diagnostics.push(
+                    Diagnostic::new(
+                        Code::LaterStep,
+                        named.place,
+                        format!("step `{}` does not come before this one", named.value),
+                    )
+                    .label("not an earlier step")
+                    .help("a step can undo only steps above it"),
+                ),
+                None if scope.lineage == Lineage::Whole => {
+                    let problem = self.unknown_step(named, scope);
+                    self.diagnostics.push(problem);
+                }
+                None => {}
+            }
+        }
+        Some(found)
     }
 
     /// Reports variables named `failure` in a recipe whose steps see the failure under that name.

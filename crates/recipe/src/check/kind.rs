@@ -191,7 +191,17 @@ impl Checker<'_> {
         );
     }
 
-    pub(super) fn fields_without_effect(&mut self, fields: &StepSyntax, kind: &StepKind) {
+    /// Reports fields that do less than they seem to.
+    pub(super) fn field_slips(&mut self, fields: &StepSyntax, kind: Option<&StepKind>) {
+        if let Some(kind) = kind {
+            self.fields_without_effect(fields, kind);
+        }
+        self.file_patterns(fields);
+        self.schema_keywords(fields);
+        self.note_retried_effect(fields);
+    }
+
+    fn fields_without_effect(&mut self, fields: &StepSyntax, kind: &StepKind) {
         self.fields_of_agents(fields, kind);
         fn place<T>(field: &Optional<T>) -> Option<Place> {
             field.as_ref().map(|field| field.place)

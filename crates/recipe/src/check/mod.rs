@@ -13,6 +13,7 @@ mod expression;
 mod extend;
 mod ids;
 mod input;
+mod json_schema;
 mod kind;
 mod limits;
 mod looped;
@@ -22,6 +23,7 @@ mod multi_line;
 mod names;
 mod outside;
 mod patterns;
+mod retried;
 mod schedule;
 mod step;
 mod step_paths;
@@ -91,7 +93,7 @@ pub struct Given {
     pub names: Vec<String>,
     /// Further names that may exist: reading one of them is not a mistake.
     pub possible: Vec<String>,
-    /// Those of `names` that a person typed for this recipe.
+    /// Those of `names` that are meant for this recipe.
     pub typed: Vec<String>,
     /// Tags by which steps are chosen.
     pub tags: Vec<String>,

@@ -44,10 +44,7 @@ impl Checker<'_> {
         let place = fields.id.as_ref().map_or(fields.place.first_character(), |id| id.place);
         let at_step = UsedIn::Step(at);
         let kind = self.kind(WrittenStep { fields, name: &name, place, at: at_step, scope });
-        if let Some(kind) = &kind {
-            self.fields_without_effect(fields, kind);
-        }
-        self.file_patterns(fields);
+        self.field_slips(fields, kind.as_ref());
         let condition = self.condition(fields, at_step, scope);
         let working_dir = fields.working_dir.as_ref().map(|text| self.template(text, at_step, scope.id));
         let mut depends_on = self.dependencies(fields, at, group.as_ref(), scope);
@@ -66,6 +63,7 @@ impl Checker<'_> {
             store: store.unwrap_or_default(),
             condition: condition.unwrap_or_default(),
             when: self.when(fields, at, scope),
+            undoes: self.undoes(fields, at, scope),
             json: self.json_mode(fields),
             json_schema: fields.json_schema.as_ref().map(|schema| schema.value.clone()),
             shell: fields.shell.as_ref().map_or(scope.shell, |shell| shell.value),
@@ -277,12 +275,10 @@ impl Checker<'_> {
 
     fn retry(&mut self, fields: &StepSyntax) -> Option<Option<Retry>> {
         let Some(retry) = &fields.retry else { return Some(None) };
-        let (max_attempts, fields) = match &retry.value {
-            RetrySyntax::Attempts(attempts) => (*attempts, None),
-            RetrySyntax::Fields(fields) => (
-                fields.max_attempts.as_ref().map_or(DEFAULT_ATTEMPTS, |attempts| attempts.value),
-                Some(fields),
-            ),
+        let max_attempts = attempts(&retry.value);
+        let fields = match &retry.value {
+            RetrySyntax::Attempts(_) => None,
+            RetrySyntax::Fields(fields) => Some(fields),
         };
         let place = fields.and_then(|fields| fields.max_attempts.as_ref()).map_or(retry.place, |it| it.place);
         if !(1..=1000).contains(&max_attempts) {
@@ -383,4 +379,14 @@ pub(super) fn is_env_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// How often a step with this `retry` is tried at most.
+pub(super) fn attempts(retry: &RetrySyntax) -> u64 {
+    match retry {
+        RetrySyntax::Attempts(attempts) => *attempts,
+        RetrySyntax::Fields(fields) => {
+            fields.max_attempts.as_ref().map_or(DEFAULT_ATTEMPTS, |attempts| attempts.value)
+        }
+    }
 }

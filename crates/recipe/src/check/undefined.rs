@@ -8,12 +8,13 @@ use super::{
     Comparisons,
     below::SubRecipeCall,
     cleanup::FAILURE,
+    json_schema::no_member,
     members,
     names::{Flow, NameUse, UsedIn, next_after_group},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
-    plan::{JsonMode, Plan, StepKind, Unit},
+    plan::{JsonMode, Plan, Step, StepKind, Unit},
     step_facts::STEPS,
     syntax::When,
     value::Segment,
@@ -95,6 +96,10 @@ impl<'a> UndefinedNames<'a> {
         let is_allowed = self.comparisons.allow(self.visible.len() + self.outside.len());
         let known = self.visible.keys().copied().chain(self.outside.iter().copied());
         let meant = is_allowed.then(|| did_you_mean(root, known)).flatten();
+        // the value of an environment variable is masked too
+        if used.at == UsedIn::Secret && meant.is_none() && !root.contains(char::is_lowercase) {
+            return None;
+        }
         let is_strange = used.at.is_condition() && meant.is_none() && !self.visible.contains_key(root);
         if let Some(problem) = is_strange.then(|| self.not_an_operand(used)).flatten() {
             return Some(problem);
@@ -133,6 +138,9 @@ impl<'a> UndefinedNames<'a> {
 
     /// A member that the value of a defined name cannot have. `name` has the first `at` segments of the path.
     fn missing_member(&mut self, used: &NameUse, name: &str, at: usize) -> Option<Diagnostic> {
+        if let Some(excluded) = self.excluded_member(used, name, at) {
+            return Some(excluded);
+        }
         let root = used.path.root.as_str();
         let (outside, visible, assigned) = (self.outside, &self.visible, &self.assigned);
         let around = |name: &str| outside.contains(name) || visible.contains_key(name);
@@ -147,13 +155,31 @@ impl<'a> UndefinedNames<'a> {
         })
     }
 
-    /// A path into the value of a bash step, which is text without members.
-    fn plain_text_member(&self, used: &NameUse, name: &str, at: usize) -> Option<Diagnostic> {
+    /// The step whose value a name has, if nothing else can give it one.
+    fn only_step(&self, name: &str) -> Option<&'a Step> {
         let is_replaced = self.outside.contains(name) || self.unit.declared().any(|known| known == name);
         let step = self.assigned.get(name).copied().flatten().filter(|_| !is_replaced);
-        let step = step.map(|at| &*self.unit.steps[at])?;
+        step.map(|at| &*self.unit.steps[at]).filter(|step| step.store.as_deref() == Some(name))
+    }
+
+    /// A member that the `json_schema` of the step rules out.
+    fn excluded_member(&mut self, used: &NameUse, name: &str, at: usize) -> Option<Diagnostic> {
+        let below = &used.path.segments[at..];
+        let found = no_member(self.only_step(name)?, below)?;
+        let Segment::Key(key) = &below[found.before] else { return None };
+        let keys = below[..found.before].iter().filter_map(|segment| match segment {
+            Segment::Key(key) => Some(key.as_str()),
+            Segment::Index(_) => None,
+        });
+        let path: Vec<&str> = [name].into_iter().chain(keys).collect();
+        members::reported(used, &path.join("."), key, found.keys, &mut self.comparisons)
+    }
+
+    /// A path into the value of a bash step, which is text without members.
+    fn plain_text_member(&self, used: &NameUse, name: &str, at: usize) -> Option<Diagnostic> {
+        let step = self.only_step(name)?;
         let is_text = matches!(step.kind, StepKind::Shell { .. }) && step.json == JsonMode::Text;
-        if !is_text || step.store.as_deref() != Some(name) {
+        if !is_text {
             return None;
         }
         // a step with `for_each` has a list of texts
@@ -250,6 +276,9 @@ fn undefined_name(
             .label(no_value(used.at))
             .help("only steps with `when: failed` or `when: always` see the failure"),
         (None, Some(meant)) => problem.label(format!("did you mean `{meant}`?")),
+        (None, None) if used.at.is_condition() && used.path.segments.is_empty() => problem
+            .label(no_value(used.at))
+            .help(format!("for text write `'{root}'`; a variable is declared under `context:`, or given with `--set {root}=…`")),
         (None, None) => problem
             .label(no_value(used.at))
             .help(format!("declare it under `context:`, or pass it with `--set {root}=…`")),

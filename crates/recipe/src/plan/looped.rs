@@ -122,6 +122,7 @@ impl Step {
             depends_on: Vec::new(),
             group: None,
             when: When::Ok,
+            undoes: None,
             ..self.clone()
         }
     }

@@ -203,6 +203,9 @@ shape! {
         "condition" condition: String;
         /// Whether the step runs while all goes well, after a failure, or in both cases; `ok` unless set.
         "when" when: When;
+        /// Earlier steps whose work this `failed` or `always` step undoes: after it has cleaned up, a resume runs them again.
+        /// `[]` says that it undoes nothing.
+        "undoes" undoes: Texts;
         /// Read the output as JSON.
         "parse_json" parse_json: bool;
         /// Fail the step if its output holds no JSON.

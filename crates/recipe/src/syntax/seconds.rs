@@ -42,7 +42,7 @@ impl Decode for Seconds {
             },
         };
         let (message, label) = match seconds {
-            _ if seconds < 0.0 => (format!("`{name}` must be 0 or more"), "out of range"),
+            _ if seconds < 0.0 => (format!("`{name}` must not be negative"), "out of range"),
             _ if seconds > MOST => (format!("`{name}` must be at most {MOST}"), "too large"),
             _ => return Some(Seconds(seconds)),
         };

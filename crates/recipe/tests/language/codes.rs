@@ -36,6 +36,7 @@ fn texts() -> Vec<(Code, String)> {
         (Code::Contradiction, step("type: agent\nprompt: x")),
         (Code::NoEffect, step("model: x")),
         (Code::IgnoredLines, with_step("command: |\n  a\n  b")),
+        (Code::RetriedEffect, step("idempotent: false\nretry: 2")),
         (Code::BadRegex, with_field("inputs: [{name: a, pattern: '(a'}]")),
         (Code::WrongDefault, with_field("inputs: [{name: a, type: integer, default: x}]")),
         (Code::UndefinedVariable, with_step("command: echo {{nope}}")),

@@ -96,7 +96,7 @@ fn every_field_of_a_recipe_step_is_accepted() {
         "recipe: child\nsub_context: {a: 1}\nrecovery_on_failure: true",
     ] {
         let yaml = with_step(fields).replace("{{s2}}", "x");
-        let child = "name: child\nsteps: [{id: c, command: echo}]\n";
+        let child = "name: child\ncontext: {a: 0, b: 0}\nsteps: [{id: c, command: echo}]\n";
         expect_files(&[("r.yaml", &yaml), ("child.yaml", child)], &[], &[]);
     }
 }

@@ -10,7 +10,7 @@ fn three(main: &str, middle: &str, deep: &str) -> [(String, String); 3] {
     [
         text("main", "  - {id: m, recipe: middle, context: {given: 1}}\n", main),
         text("middle", "  - {id: n, recipe: deep}\n", middle),
-        text("deep", "  - {id: o, command: x, output: made}\n", deep),
+        text("deep", "  - {id: o, command: x $RECIPE_VAR_given, output: made}\n", deep),
     ]
 }
 

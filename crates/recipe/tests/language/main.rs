@@ -18,6 +18,7 @@ mod plans;
 mod random;
 mod shelf;
 mod shells;
+mod slips;
 mod steps;
 mod together;
 mod typed;

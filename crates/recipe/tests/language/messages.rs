@@ -35,7 +35,7 @@ fn d5_a_time_that_cannot_be_read_says_how_to_write_it() {
 fn values_of_another_kind() {
     let range = "write a number within the range";
     for (fields, message, label, help) in [
-        ("timeout: -1", "`timeout` must be 0 or more", "out of range", range),
+        ("timeout: -1", "`timeout` must not be negative", "out of range", range),
         ("timeout: 1e13", "`timeout` must be at most 1000000000000", "too large", range),
         (
             "max_env_value_bytes: 1.5",

@@ -99,7 +99,7 @@ fn templates_in_passed_values_are_checked() {
     let yaml = main(
         "  - id: a\n    recipe: child\n    context:\n      x: \"{{nope}}\"\n      y: \"{{#if z\"\n      z: [1, {k: \"{{/if}}\"}]\n",
     );
-    let child = "name: child\nsteps: [{id: c, command: x}]\n";
+    let child = "name: child\ncontext: {x: 0, y: 0, z: 0}\nsteps: [{id: c, command: x}]\n";
     expect_files(
         &[("main.yaml", &yaml), ("child.yaml", child)],
         &[],

@@ -20,7 +20,7 @@ fn expect_meant(lines: &str, typed: &str, meant: Option<&str>) {
     let expected = meant.map(|meant| {
         (
             format!("the recipe has no variable `{root}`; did you mean `{meant}`?"),
-            format!("write `--set {meant}=…`, or declare `{root}` under `context:`"),
+            format!("give a value to `{meant}`, or declare `{root}` under `context:`"),
         )
     });
     assert_eq!(reported(&text, typed, ""), Vec::from_iter(expected), "{typed}\n{text}");

@@ -190,18 +190,31 @@ pub fn missing_env(plan: &Plan, host: &Host, runs: impl Fn(&Unit, &Step) -> bool
         let env = &plan.unit(*id).env;
         env.required.iter().filter(|name| !given.contains(name.as_str()) && !env.sets(name))
     });
-    missing_names(required, host)
+    missing_names(required, &env_files(plan), host)
 }
 
 /// Environment variables that a recipe requires when it is entered, and that are neither set nor passed to it.
 pub fn missing_in(unit: &Unit, host: &Host, given: &BTreeSet<String>) -> Option<Problem> {
     missing_names(
         unit.env.required.iter().filter(|name| !given.contains(*name) && !unit.env.sets(name)),
+        &unit.env.files.iter().collect::<Vec<_>>(),
         host,
     )
 }
 
-fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) -> Option<Problem> {
+/// The environment files of all recipes.
+fn env_files(plan: &Plan) -> Vec<&String> {
+    let mut seen = HashSet::new();
+    let files = plan.units.iter().flat_map(|unit| &unit.env.files);
+    files.filter(|file| seen.insert(file.as_str())).collect()
+}
+
+/// `files` are the environment files of the recipes.
+fn missing_names<'p>(
+    required: impl Iterator<Item = &'p String>,
+    files: &[&'p String],
+    host: &Host,
+) -> Option<Problem> {
     let mut seen = HashSet::new();
     let missing: Vec<String> = required
         .filter(|name| host.var(name).is_none_or(|value| value.is_empty()))
@@ -214,8 +227,10 @@ fn missing_names<'p>(required: impl Iterator<Item = &'p String>, host: &Host) ->
         true => "it is empty: set it",
         false => "set it",
     };
+    let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
+    let files = if files.is_empty() { "`.env`".to_owned() } else { files.join(" or ") };
     let text =
-        format!("MISSING_ENV_VAR: {list}: {set} with `export {first}=…`, or in `.env` beside the recipe");
+        format!("MISSING_ENV_VAR: {list}: {set} with `export {first}=…`, or in {files} beside the recipe");
     Some(Problem { text, need: Need::Variables(missing) })
 }
 
@@ -239,7 +254,7 @@ pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, 
     let is_set = |name: &str| plan.units.iter().any(|unit| unit.env.sets(name));
     let required =
         plan.units.iter().flat_map(|unit| &unit.env.required).filter(|name| mentions(name) && !is_set(name));
-    problems.extend(missing_names(required, host));
+    problems.extend(missing_names(required, &env_files(plan), host));
     problems
 }
 

@@ -79,7 +79,8 @@ pub fn problem(name: &str, chosen: ChosenBy, settings: &AgentSettings, host: &Ho
             format!("{}: {}", missing_program(binary, settings), ways_out(binary, chosen, settings))
         }
     };
-    Some(Problem { need: Need::Program(binary.unwrap_or_else(|| name.to_owned())), text })
+    let need = binary.map_or_else(|| Need::Agent(name.to_owned()), Need::Program);
+    Some(Problem { need, text })
 }
 
 /// The reason why the programs of a step refuse to do everything as root, if there is one, and what to do about it. What

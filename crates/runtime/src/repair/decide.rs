@@ -33,8 +33,24 @@ pub(super) enum Next {
 }
 
 impl Loop<'_> {
-    /// Decides by the diagnosis.
+    /// Decides by the diagnosis. Where cleanup may have undone completed steps, only a person can say whether they still
+    /// hold.
     pub(super) fn decide(&self, result: &RunResult, report: &Report) -> Next {
+        let next = self.by_diagnosis(result, report);
+        if matches!(next, Next::Blocked(_) | Next::Spent | Next::Escalate(_)) {
+            return next;
+        }
+        let plan = self.planned(result, self.level);
+        match plan.and_then(|plan| plan.kept_after_cleanup) {
+            Some(kept) => Next::Escalate(format!(
+                "{}; `undoes` of a cleanup step says which steps have to run again",
+                kept.message()
+            )),
+            None => next,
+        }
+    }
+
+    fn by_diagnosis(&self, result: &RunResult, report: &Report) -> Next {
         if result.failure.as_ref().is_some_and(|failure| failure.outcome == OutcomeKind::Budget) {
             return Next::Spent;
         }

@@ -90,6 +90,8 @@ impl Loop<'_> {
         let plain = by_person(Producers::Linked);
         let rerun_effects = is_offered || repeats_effects(plain.as_ref());
         choices.push(ResumeChoice { rerun_effects, ..with.clone() });
+        let kept = plain.as_ref().and_then(|plan| plan.kept_after_cleanup.as_ref());
+        choices.extend(kept.map(|kept| ResumeChoice { recipe: with.recipe.clone(), ..kept.choice() }));
         if plain.is_some_and(|plan| !plan.kept_producers.is_empty()) {
             let rerun_effects = repeats_effects(by_person(Producers::Again).as_ref());
             choices.push(ResumeChoice { rerun_producers: true, rerun_effects, ..with });

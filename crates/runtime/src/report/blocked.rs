@@ -82,6 +82,9 @@ fn next(diagnosis: &Diagnosis, problems: &[Problem], actions: &Actions) -> Vec<A
         Need::Value(name) => Some(format!("give `{name}` a value: `--set {name}=VALUE`")),
         Need::Secret(name) => Some(format!("give `{name}` a value: `--set-file {name}=FILE`")),
         Need::Fit(name) => Some(format!("give `{name}` another value: `--set {name}=VALUE`")),
+        Need::Agent(name) => Some(format!(
+            "name a known agent program, or describe `{name}` under `agents:` of the configuration"
+        )),
         Need::Depth => Some(problem.text.clone()),
         Need::Variables(_) | Need::Program(_) | Need::Path | Need::OldDirectory => None,
     };
@@ -112,7 +115,9 @@ fn facts(problem: &Problem) -> Facts {
             Facts { missing_values: vec![name.clone()], ..Facts::default() }
         }
         Need::Fit(name) => Facts { unfit_values: vec![name.clone()], ..Facts::default() },
-        Need::Program(name) => Facts { missing_program: Some(name.clone()), ..Facts::default() },
+        Need::Program(name) | Need::Agent(name) => {
+            Facts { missing_program: Some(name.clone()), ..Facts::default() }
+        }
         Need::Path => found(Obstacle::MissingPath),
         Need::OldDirectory => found(Obstacle::OldDirectory),
         Need::Depth => Facts { limit: Some(problem.text.clone()), ..Facts::default() },

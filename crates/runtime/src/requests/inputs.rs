@@ -22,7 +22,8 @@ pub struct Inputs {
 impl Inputs {
     /// What the checker has to know about them.
     pub fn given(&self, tags: Vec<String>) -> Given {
-        let typed = self.own.iter().map(|(name, _)| name.clone()).filter(|name| !is_answer(name)).collect();
+        let names = self.shared.keys().chain(self.own.iter().map(|(name, _)| name));
+        let typed = names.filter(|name| !is_answer(name)).cloned().collect();
         Given { names: self.names(), typed, tags, ..Given::default() }
     }
 

@@ -7,7 +7,8 @@ use engine::{
     run::origin::Origin,
 };
 use recipe::{
-    check::{Given, check},
+    check::check,
+    diagnostic::{Code, Diagnostic},
     plan::Plan,
 };
 
@@ -156,17 +157,16 @@ impl Runs {
             is_of(plan, &library, &header)?;
         }
         let (inputs, answers) = given_answers::take_out(plan, &request.inputs, &header.working_dir)?;
-        let base = match edited {
-            Some(_) => machine.cwd.clone(),
-            None => opened.recipe.base(&header.working_dir),
-        };
+        let own_base = || opened.recipe.base(&header.working_dir);
+        let base = edited.as_ref().map_or_else(own_base, |_| machine.cwd.clone());
         let known = machine.with_files(plan, &base, &header.working_dir);
         let step_timeout = match options.step_timeout.or(header.options.step_timeout) {
             None => known.step_timeout()?,
             known => known,
         };
         let host = known.host(plan);
-        for problem in warnings(&host, plan, &base, &header.working_dir) {
+        let unknown = if edited.is_none() { unknown_settings(&opened, &inputs) } else { Vec::new() };
+        for problem in unknown.into_iter().chain(warnings(&host, plan, &base, &header.working_dir)) {
             listener.warning(&problem);
         }
         let choice = options.agent.or(&header.options.agent);
@@ -292,10 +292,24 @@ fn edited(
     };
     recording.root(&loaded);
     let file = std::fs::canonicalize(library.absolute(&loaded.path)).ok();
-    let names = header.given.iter().map(|(name, _)| name.clone()).chain(request.inputs.names());
-    let checked = check(loaded, recording, &Given { names: names.collect(), ..Given::default() });
+    let mut given = request.inputs.given(Vec::new());
+    given.names.extend(header.given.iter().map(|(name, _)| name.clone()));
+    let checked = check(loaded, recording, &given);
     let checked = if request.options.strict { checked.strict() } else { checked };
     Ok(Some((accept(&recipe, checked, listener)?, file)))
+}
+
+/// The given values whose names the recipe of the run does not know, as for a new run.
+fn unknown_settings(opened: &OpenedRun, inputs: &Inputs) -> Vec<String> {
+    let given = inputs.given(Vec::new());
+    let sources = opened.sources(None).ok().filter(|_| !given.typed.is_empty());
+    let Some((sources, root)) = sources.and_then(|sources| sources.root().ok().map(|root| (sources, root)))
+    else {
+        return Vec::new();
+    };
+    let found = check(root, &sources, &given).diagnostics.into_iter();
+    let is_given = |found: &Diagnostic| found.code == Code::UnknownSetting && found.place.is_none();
+    found.filter(is_given).map(|found| found.message).collect()
 }
 
 /// Checks that the run belongs to the recipe that was named with it.

@@ -20,17 +20,17 @@ use super::{
 use crate::report::diagnose::FailedRun;
 
 impl Runs {
-    /// Completed steps with agents that a plain resume would run again.
-    pub fn agents_done_again(&self, run: &str) -> Vec<String> {
+    /// Completed steps with agents that a resume without options would run again, or one from a step.
+    pub fn agents_done_again(&self, run: &str, from: Option<&str>) -> Vec<String> {
         let shown = self.find(run).ok().and_then(|folder| self.open(folder).ok());
         let Some(shown) = shown else { return Vec::new() };
-        shown.agents_again(&shown.plain_plan())
+        shown.agents_again(&shown.plain_plan(from))
     }
 }
 
 impl OpenedRun {
-    /// The plan of a resume without options.
-    fn plain_plan(&self) -> ResumePlan {
+    /// The plan of a resume without options, or from a step.
+    fn plain_plan(&self, from: Option<&str>) -> ResumePlan {
         let NextRecipe { plan, late, .. } = self.same();
         resume::plan(&Request {
             knowledge: &self.knowledge,
@@ -42,7 +42,7 @@ impl OpenedRun {
             remains: &self.remains(),
             resumer: Resumer::Person { producers: resume::Producers::Linked },
             blames: &blames(self),
-            from: None,
+            from,
             effects: Effects::Once,
             interrupted: Interrupted::Ask,
         })
@@ -54,7 +54,7 @@ impl OpenedRun {
         let said = self.state.finished.as_ref().filter(|finished| finished.status == RunStatus::Waiting);
         match said.and_then(|finished| finished.asks) {
             Some(Question::Interrupted) => about_interrupted(&self.undecided(), run),
-            Some(Question::Effects) => about_effects(&self.plain_plan().blocked_effects, run),
+            Some(Question::Effects) => about_effects(&self.plain_plan(None).blocked_effects, run),
             None => Vec::new(),
         }
     }
@@ -168,4 +168,22 @@ fn blame(bucket: Responsibility) -> Blame {
         Responsibility::Work => Blame::Work,
         _ => Blame::Other,
     }
+}
+
+/// What a person should know about steps that a plan keeps.
+pub(super) fn notes_about_kept(plan: &ResumePlan, run: &str) -> Vec<Advice> {
+    let mut notes = Vec::new();
+    if !plan.kept_producers.is_empty() {
+        let text = format!(
+            "not re-run, though later steps may depend on a new result: {}. To re-run",
+            plan.kept_producers.join(", ")
+        );
+        let how = ResumeChoice { rerun_producers: true, ..ResumeChoice::default() };
+        notes.push(Advice::with(text, Next::Resume { run: run.to_owned(), how }));
+    }
+    if let Some(kept) = &plan.kept_after_cleanup {
+        let text = format!("{}. To run them again", kept.message());
+        notes.push(Advice::with(text, Next::Resume { run: run.to_owned(), how: kept.choice() }));
+    }
+    notes
 }

@@ -12,7 +12,7 @@ use engine::{
     resume::{Effects, Interrupted, ResumePlan, Resumer, StepPlan},
     run::{
         event::RunResumed,
-        next::{Advice, Next, ResumeChoice},
+        next::{Advice, Next},
         origin::Origin,
         override_values,
         step_path::instance_of,
@@ -385,13 +385,6 @@ fn first_events(
     let warnings = next.warnings.iter().cloned();
     first.extend(warnings.map(|(path, message)| Event::Noted { path: Some(path), message, next: None }));
     first.extend(undone.clone().map(|message| noted(Advice::new(message))));
-    if !steps.kept_producers.is_empty() {
-        let text = format!(
-            "not re-run, though later steps may depend on a new result: {}. To re-run",
-            steps.kept_producers.join(", ")
-        );
-        let how = ResumeChoice { rerun_producers: true, ..ResumeChoice::default() };
-        first.push(noted(Advice::with(text, Next::Resume { run: shown.folder.id(), how })));
-    }
+    first.extend(super::plan::notes_about_kept(steps, &shown.folder.id()).into_iter().map(noted));
     first
 }

@@ -1,6 +1,9 @@
 //! Shows what a resume would do. Does nothing.
 
-use engine::resume::{ResumePlan, StepPlan};
+use engine::{
+    resume::{ResumePlan, StepPlan},
+    run::next::Next,
+};
 use runtime::{requests::PlannedResume, store::secrets::Mask};
 use serde_json::{Value as Json, json};
 
@@ -42,9 +45,7 @@ pub(super) fn show(asked: &AskedResume<'_>, planned: PlannedResume, format: Outp
     }
     steps(&plan, &mask, out);
     if let Some(first) = &plan.goes_on_at {
-        let anchor = plan.anchor.iter().find(|anchor| *anchor != first);
-        let anchor = anchor.map(|anchor| format!(" (anchor `{anchor}`)")).unwrap_or_default();
-        out.result(&format!("resumes at `{first}`{anchor}"));
+        out.result(&format!("resumes at `{first}`"));
     }
     let note = runtime::runs::changed_note(&run, &recipe, &changed);
     note.iter().for_each(|note| out.result(&asked.hints.advice(note)));
@@ -66,4 +67,8 @@ pub(super) fn show(asked: &AskedResume<'_>, planned: PlannedResume, format: Outp
         "To allow it:",
         "--rerun-effects",
     );
+    if let Some(kept) = &plan.kept_after_cleanup {
+        let command = asked.hints.next(&Next::Resume { run: run.clone(), how: kept.choice() });
+        out.result(&format!("{}. To run them again: `{command}`", kept.message()));
+    }
 }

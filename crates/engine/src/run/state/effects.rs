@@ -32,6 +32,8 @@ impl RunState {
 
     fn find_done_for_good(&self, id: FrameId, steps: &mut ForGood) {
         let frame = &self.frames[id];
+        let undone = self.undone_in(id, &frame.unit);
+        let is_undone = |step: &Step| undone.iter().any(|it| it.is_certain && it.id == step.id);
         for (at, said) in frame.unit.steps.iter().enumerate() {
             // an earlier process may have done it, even if this one has not reached it, or skips it
             let kept = || self.kept.get(&frame.step_path(at));
@@ -39,7 +41,7 @@ impl RunState {
             let step =
                 if is_skipped { kept().or_else(|| self.standing(id, at)) } else { self.standing(id, at) };
             // a recipe that runs again cleans up again
-            if step.is_some_and(|step| step.is_cleanup) {
+            if step.is_some_and(|step| step.is_cleanup) || is_undone(said) {
                 continue;
             }
             let is_worked = || self.awaits_proof(&frame.step_path(at));

@@ -11,7 +11,10 @@ pub fn check(schema: &Value, value: &Value) -> Result<(), String> {
     let problems: Vec<String> = validator
         .iter_errors(&json)
         .take(5)
-        .map(|error| format!("at `{}`: {error}", error.instance_path()))
+        .map(|error| match error.instance_path().as_str() {
+            "" => error.to_string(),
+            path => format!("at `{path}`: {error}"),
+        })
         .collect();
     match problems.is_empty() {
         true => Ok(()),
