@@ -72,7 +72,7 @@ impl Driver<'_> {
             (None, None) => waiting_words(&self.state),
         };
         let error = error.map(|error| self.mask.quotation(&error).into_owned());
-        let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
+        let usage = (self.state.used.runs > 0).then(|| self.state.used.stored());
         // if a process cannot be assigned to a step, any step may have lost its process
         let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();
         let ended_steps =

@@ -37,7 +37,6 @@ impl Driver<'_> {
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let Some(start) = StepStart::new(&self.state, path.to_owned(), attempt) else { return Ok(()) };
         self.state.frames[start.frame].bind(start.at);
-        let step = &start.step;
         let name = decide::called(&self.state, id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[start.frame]));
         let request = AgentRequest {
@@ -49,7 +48,7 @@ impl Driver<'_> {
             permissions,
             args: Vec::new(),
             continued: None,
-            timeout: step.timeout_beside(self.spec.options.step_timeout),
+            timeout: start.step.timeout_beside(self.spec.options.step_timeout),
             idle_timeout: None,
             auto_stage: false,
             json_retries: 0,
