@@ -199,7 +199,7 @@ fn completed(
     (format, args): (OutputFormat, &ResumeArgs),
     out: &mut Out,
 ) {
-    let given = &args.context;
+    let given = &args.reading.context;
     let is_given = !(given.set.is_empty() && given.set_file.is_empty() && given.context_files.is_empty());
     let values = if is_given { ". The given values are not used: start a new run with them" } else { "" };
     let message = format!("run {run} has already completed; nothing to resume{values}");

@@ -239,8 +239,7 @@ impl RunState {
 
     /// Applies one event. `plan` is the plan after the event; `value` is the stored value that the event refers to.
     pub fn apply(&mut self, plan: &Plan, record: &Record, value: Option<Value>) {
-        self.left.take(&record.event);
-        self.work.take(record);
+        self.observe(record);
         match &record.event {
             Event::RunStarted(_) => self.started_at = Some(record.at),
             Event::StepStarted { path, attempt, inputs } => {
@@ -295,6 +294,12 @@ impl RunState {
                 (self.finished, self.finished_at) = (Some(finished.clone()), Some(record.at));
             }
         }
+    }
+
+    /// What holds for events of every kind.
+    fn observe(&mut self, record: &Record) {
+        self.left.take(&record.event);
+        self.work.take(record);
     }
 
     /// Continues a run that had already ended.

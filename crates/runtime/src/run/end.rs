@@ -48,7 +48,7 @@ impl Driver<'_> {
         }
         let reason = end_reason(&self.state);
         let error = error_of(&self.state).map(|error| self.mask.quotation(&error).into_owned());
-        let usage = (self.state.used.runs > 0).then(|| self.state.used.clone());
+        let usage = (self.state.used.runs > 0).then(|| self.state.used.stored());
         // if a process cannot be assigned to a step, any step may have lost its process
         let of_steps: Option<BTreeSet<String>> = ended.iter().map(|survivor| survivor.step.clone()).collect();
         let ended_steps =

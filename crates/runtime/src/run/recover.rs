@@ -31,11 +31,10 @@ impl Driver<'_> {
         let attempt = self.state.step(path).map_or(0, |step| step.attempt);
         let Some(start) = StepStart::new(&self.state, path.to_owned(), attempt) else { return Ok(()) };
         self.state.frames[start.frame].bind(start.at);
-        let step = &start.step;
         let name = decide::called(&self.state, id);
         let model = recoverer.model.map(|model| model.render(&self.state.frames[start.frame]));
         let prompt = recovery_prompt::prompt(&self.state, id, &self.mask);
-        let timeout = step.timeout_beside(self.spec.options.step_timeout);
+        let timeout = start.step.timeout_beside(self.spec.options.step_timeout);
         let request = AgentRequest {
             model: model.filter(|model| !model.is_empty()),
             model_for: programs::choices(&recoverer.programs, &self.spec.agents).0.first().cloned(),

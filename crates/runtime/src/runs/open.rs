@@ -271,7 +271,7 @@ pub(super) fn spent(records: &[Record]) -> Option<Usage> {
         };
         usage.into_iter().for_each(|usage| used.count(usage));
     }
-    (used.runs > 0).then_some(used)
+    (used.runs > 0).then(|| used.stored())
 }
 
 #[cfg(test)]

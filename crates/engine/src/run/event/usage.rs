@@ -109,6 +109,12 @@ impl Usage {
         }
     }
 
+    /// The same as it is stored.
+    #[must_use]
+    pub fn stored(&self) -> Usage {
+        Usage { has_several_models: false, ..self.clone() }
+    }
+
     /// Tokens in and out; unknown if neither is known.
     pub fn tokens(&self) -> Option<u64> {
         match (self.input_tokens, self.output_tokens) {
