@@ -33,15 +33,15 @@ pub(super) enum Next {
 }
 
 impl Loop<'_> {
-    /// Decides by the diagnosis. Where cleanup may have undone completed steps, only a person can say whether they still
-    /// hold.
+    /// Decides by the diagnosis. Where cleanup may have undone a completed side effect, only a person can say whether it
+    /// still holds.
     pub(super) fn decide(&self, result: &RunResult, report: &Report) -> Next {
         let next = self.by_diagnosis(result, report);
         if matches!(next, Next::Blocked(_) | Next::Spent | Next::Escalate(_)) {
             return next;
         }
         let plan = self.planned(result, self.level);
-        match plan.and_then(|plan| plan.kept_after_cleanup) {
+        match plan.and_then(|plan| plan.kept_after_cleanup).filter(|kept| kept.repeats_effects) {
             Some(kept) => Next::Escalate(format!(
                 "{}; `undoes` of a cleanup step says which steps have to run again",
                 kept.message()
