@@ -3,11 +3,16 @@
 //! Never touches the outside world: no files, no processes, no clock, no randomness. The same plan and the same events
 //! always give the same state, so a killed run is continued by folding its journal.
 
+pub mod artifact_path;
+pub mod branch_name;
 pub mod failure;
+pub mod issue_filing;
 pub mod knowledge;
+pub mod orchestration;
 pub mod repair_review;
 pub mod resume;
 pub mod run;
+pub mod session_tree;
 
 pub use run::{
     ending::{EndReason, Halt},

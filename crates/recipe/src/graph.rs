@@ -86,6 +86,7 @@ fn all_paths(step: &Step) -> Vec<Path> {
             templates.extend(&agent.model);
             templates.extend(&agent.prompt_file);
             templates.extend(&agent.args);
+            templates.extend(&agent.programs.0);
         }
         StepKind::Nested { target, overrides, recoverer, .. } => {
             if let Target::Dynamic { name, .. } = target {
@@ -93,6 +94,7 @@ fn all_paths(step: &Step) -> Vec<Path> {
             }
             templates.extend(overrides.iter().flat_map(|(_, value)| value.templates()));
             templates.extend(&recoverer.model);
+            templates.extend(&recoverer.programs.0);
         }
         StepKind::Ask(ask) => templates.extend(ask.templates()),
     }
@@ -175,8 +177,8 @@ pub fn inputs<'a>(plan: &Plan, step: &Step, known: impl Iterator<Item = &'a Stri
 /// their paths may begin with.
 fn reads_in(plan: Option<&Plan>, step: &Step) -> BTreeSet<String> {
     let (steps, units) = with_below(plan, step);
-    let results = units.iter().filter_map(|unit| unit.output.as_ref());
-    let shown = results.flat_map(|output| output.template.names()).map(|(path, _)| path.clone());
+    let results = units.iter().filter_map(|unit| unit.result_template());
+    let shown = results.flat_map(|template| template.names()).map(|(path, _)| path.clone());
     let all = steps.into_iter().flat_map(paths).chain(shown);
     all.flat_map(|path| path.names().collect::<Vec<_>>()).collect()
 }

@@ -2,6 +2,8 @@
 //!
 //! Never changes its input, and never takes longer than a fixed number of passes over the text.
 
+use std::ops::Range;
+
 use crate::value::Value;
 
 /// The deepest nesting of JSON; beyond that the parser refuses it.
@@ -11,6 +13,46 @@ const MAX_DEPTH: usize = 127;
 /// labelled `json` before one without a label; else the first `{…}` or `[…]` that is balanced and valid.
 pub fn extract(text: &str) -> Option<Value> {
     parse(text).or_else(|| from_fences(text)).or_else(|| from_brackets(text))
+}
+
+/// The last JSON object of `text`: the whole of it; else the last one in a fence that is labelled `json`; else in another
+/// fence; else in the text. Outside those labelled fences an empty object does not count: it is more likely to be code.
+pub fn last_object(text: &str) -> Option<Value> {
+    if let Some(whole @ Value::Map(_)) = parse(text) {
+        return Some(whole);
+    }
+    let (labelled, others): (Vec<Fence<'_>>, Vec<Fence<'_>>) =
+        fences(text).into_iter().partition(|fence| fence.label.eq_ignore_ascii_case("json"));
+    let last = |text: &str| objects(text).pop().map(|(_, object)| object);
+    let last_filled = |text: &str| {
+        let is_filled = |object: &Value| !matches!(object, Value::Map(members) if members.is_empty());
+        objects(text).into_iter().map(|(_, object)| object).rfind(is_filled)
+    };
+    let labelled = labelled.iter().rev().find_map(|fence| last(fence.content));
+    let others = || others.iter().rev().find_map(|fence| last_filled(fence.content));
+    labelled.or_else(others).or_else(|| last_filled(text))
+}
+
+/// All JSON objects of `text` that are not inside another one, with their places, in their order.
+pub fn objects(text: &str) -> Vec<(Range<usize>, Value)> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut start = 0;
+    while let Some(at) = bytes.get(start..).and_then(|rest| rest.iter().position(|byte| *byte == b'{')) {
+        let open = start + at;
+        start = match block(bytes, open) {
+            Block::Closed(end) => match text.get(open..end).and_then(parse) {
+                Some(value) => {
+                    found.push((open..end, value));
+                    end
+                }
+                None => open + 1,
+            },
+            Block::TooDeep(end) => end.max(open + 1),
+            Block::Broken => open + 1,
+        };
+    }
+    found
 }
 
 fn parse(text: &str) -> Option<Value> {
@@ -251,6 +293,28 @@ mod tests {
     }
 
     #[test]
+    fn the_last_object_is_found() {
+        for (text, expected) in [
+            (r#"{"a":1}"#, r#"{"a":1}"#),
+            (r#"{"a":1} then {"b":{"c":2}} end"#, r#"{"b":{"c":2}}"#),
+            ("```json\n{\"a\":1}\n```\n{\"b\":2}", r#"{"a":1}"#),
+            ("```json\n{\"a\":1}\n```\n```json\n{\"b\":2}\n```\n```\n{\"c\":3}\n```", r#"{"b":2}"#),
+            ("```\n{\"c\":3}\n```\n{\"b\":2}", r#"{"c":3}"#),
+            ("```json\nnot json\n```\n```\n{\"c\":3}\n```", r#"{"c":3}"#),
+            ("```json\n[1]\n```\nsee {\"d\":4}", r#"{"d":4}"#),
+            ("```rust\nfn a() {}\n```\n{\"d\":4}", r#"{"d":4}"#),
+            (r#"{"a":"```json\n{}\n```"}"#, r#"{"a":"```json\n{}\n```"}"#),
+            (r#"[{"a":1},{"b":2}]"#, r#"{"b":2}"#),
+            (r#"{"a":1} {broken"#, r#"{"a":1}"#),
+            ("[1]", "-"),
+            ("", "-"),
+        ] {
+            let found = last_object(text).map_or("-".to_owned(), |value| value.to_json());
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
     fn hostile_texts_take_no_time() {
         let million = 1_000_000;
         for text in [
@@ -268,6 +332,7 @@ mod tests {
             format!("x {}1{}", "{\"a\":".repeat(200), "}".repeat(200)),
         ] {
             assert_eq!(extract(&text), None);
+            assert_eq!(last_object(&text), None);
         }
         let deepest = format!("x {}1{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
         assert!(extract(&deepest).is_some());
@@ -277,6 +342,7 @@ mod tests {
         #[test]
         fn never_panics(text in r#"([\[\]{}",:\\`\n ]|```json|ü|1|true|"a":){0,60}"#) {
             let _ = extract(&text);
+            let _ = last_object(&text);
         }
 
         #[test]

@@ -21,7 +21,7 @@ use crate::{
     value::{Map, Value},
 };
 
-pub use agent::{AgentStep, Permissions, Recoverer};
+pub use agent::{AgentPrograms, AgentStep, Permissions, Recoverer};
 pub use ask::{AskStep, OnTimeout, ShowTemplate};
 pub use ensure::{EnsureKind, EnsureRule};
 pub use environment::RecipeEnv;
@@ -113,6 +113,16 @@ impl Unit {
         self.declared().chain(self.rules.iter().map(|(name, _)| name))
     }
 
+    /// The template of the result text.
+    pub fn result_template(&self) -> Option<&Template> {
+        self.output.as_ref()?.template.as_ref()
+    }
+
+    /// Whether stdout has the result text and nothing else.
+    pub fn result_only(&self) -> bool {
+        self.output.as_ref().is_some_and(|output| output.only)
+    }
+
     /// The context that the recipe declares: its values, and the defaults of its inputs.
     pub fn defaults(&self) -> Map {
         let mut context = self.context.clone();
@@ -148,8 +158,10 @@ impl Limits {
 pub struct Output {
     /// The format of the text.
     pub format: String,
-    /// How it is made.
-    pub template: Template,
+    /// How it is made; otherwise it is the value of the last completed step.
+    pub template: Option<Template>,
+    /// Whether stdout has this text and nothing else.
+    pub only: bool,
 }
 
 /// Commands around every step.

@@ -88,7 +88,7 @@ fn mark_run(word: &str) -> Cow<'_, str> {
 const RUN_ID: usize = 23;
 
 /// The text without escape sequences.
-pub(super) fn strip_colours(text: &str) -> String {
+pub(crate) fn strip_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

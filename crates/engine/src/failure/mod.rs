@@ -31,6 +31,7 @@ pub use advice::{Actions, advice, resume_action, then_resume};
 pub use class::{Class, Confidence, Responsibility};
 pub use facts::Facts;
 use failing_command::{FailingCommand, ScriptEnd, failing_command};
+pub(crate) use fingerprint::strip_colours;
 pub use fingerprint::{fingerprint, fingerprint_of_all, normalize};
 pub use hollow::is_hollow;
 pub use provider::{Lack, Provider};

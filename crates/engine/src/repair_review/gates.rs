@@ -46,7 +46,8 @@ pub(super) fn review_recipe(pair: &Pair<'_>, unset: Limits, changes: &mut Change
     set("env.files", (old.env.files != new.env.files).then_some(ReviewRule::NoRule));
     set("env.set", (old.env.set_as_written() != new.env.set_as_written()).then_some(ReviewRule::NoRule));
     set("shell", shell(old.shell, new.shell));
-    let output = |unit: &Unit| unit.output.as_ref().map(|output| output.template.text().to_owned());
+    let output =
+        |unit: &Unit| (unit.result_template().map(|template| template.text().to_owned()), unit.result_only());
     set("output", (output(old) != output(new)).then_some(ReviewRule::NoRule));
     set("env.required", demands(&old.env.required, &new.env.required));
     set("context_validation", rules(old, new));

@@ -68,10 +68,8 @@ fn acts(knowledge: &Knowledge, step: &Step) -> bool {
 fn is_read(plan: &Plan, unit: &Unit, step: &Step) -> bool {
     let names: HashSet<String> = step.store.iter().cloned().collect();
     let shows = |path: &Path| names.contains(&path.root) || reads_output(path, &step.id);
-    let is_shown = unit
-        .output
-        .as_ref()
-        .is_some_and(|output| output.template.names().into_iter().any(|(path, _)| shows(path)));
+    let mut shown = unit.result_template().into_iter().flat_map(|template| template.names());
+    let is_shown = shown.any(|(path, _)| shows(path));
     let reads = |other: &Step| graph::step_reads(other).iter().any(|path| reads_output(path, &step.id));
     let mut others = unit.steps.iter().filter(|other| other.id != step.id);
     is_shown || others.any(|other| reads(other) || graph::reads_one_of(plan, other, &names).is_some())

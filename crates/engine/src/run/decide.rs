@@ -263,8 +263,8 @@ pub(crate) fn exceeded(
 
 /// The result of a finished recipe: its `output`, otherwise the value of its last completed step.
 pub fn result(frame: &Frame) -> Option<Value> {
-    match &frame.unit.output {
-        Some(output) => Some(Value::from(output.template.render(frame as &dyn Scope))),
+    match frame.unit.result_template() {
+        Some(template) => Some(Value::from(template.render(frame as &dyn Scope))),
         None => frame.last_value().map(|value| Value::from(value.render().into_owned())),
     }
 }

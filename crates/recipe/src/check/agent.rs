@@ -5,7 +5,7 @@
 use crate::{
     agent_ref::AgentRef,
     diagnostic::{Code, Diagnostic, Severity},
-    plan::{AgentStep, Permissions, StepKind},
+    plan::{AgentPrograms, AgentStep, Permissions, StepKind},
     syntax::{
         PermissionsSyntax, StepSyntax, StepType,
         shape::{Optional, Spanned, article},
@@ -50,6 +50,7 @@ impl Checker<'_> {
         let system_prompt = agent.and_then(|agent| self.agent_file(agent));
         let args = fields.agent_args.iter().flat_map(|args| &args.value);
         let args = args.map(|arg| self.template(arg, at, scope.id)).collect::<Option<Vec<_>>>();
+        let programs = self.programs(fields, at, scope);
         let prompt = prompt?;
         let step = AgentStep {
             prompt: prompt.prompt,
@@ -57,7 +58,7 @@ impl Checker<'_> {
             reference: agent.map(|agent| agent.value.clone()),
             system_prompt,
             model: model.map_or(Some(None), |model| model.map(Some))?,
-            programs: self.programs(fields),
+            programs: programs?,
             mode: fields.mode.as_ref().map(|mode| mode.value.clone()),
             permissions: permissions(&fields.permissions),
             args: args?,
@@ -116,7 +117,12 @@ impl Checker<'_> {
     }
 
     /// The programs that a step names.
-    pub(super) fn programs(&mut self, fields: &StepSyntax) -> Vec<String> {
+    pub(super) fn programs(
+        &mut self,
+        fields: &StepSyntax,
+        at: UsedIn,
+        scope: &UnitScope,
+    ) -> Option<AgentPrograms> {
         let mut names = Vec::new();
         for program in fields.agent_binary.iter().flat_map(|programs| &programs.value.0) {
             match program.value.trim() {
@@ -125,10 +131,10 @@ impl Checker<'_> {
                         .label("empty")
                         .help("write the name of an agent program, or remove `agent_binary`"),
                 ),
-                name => names.push(name.to_owned()),
+                _ => names.push(self.template(program, at, scope.id)),
             }
         }
-        names
+        names.into_iter().collect::<Option<_>>().map(AgentPrograms)
     }
 
     /// The step whose conversation a step continues.

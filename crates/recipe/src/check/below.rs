@@ -79,8 +79,8 @@ fn gives_words(plan: &Plan, step: &Step, seen: &mut HashSet<u32>) -> bool {
         StepKind::Nested { .. } | StepKind::Agent(_) | StepKind::Ask(_) => return false,
     };
     let unit = plan.unit(id);
-    match &unit.output {
-        Some(output) if output.template.text().trim_start().starts_with(['{', '[']) => false,
+    match unit.result_template() {
+        Some(template) if template.text().trim_start().starts_with(['{', '[']) => false,
         Some(_) if !step.continue_on_error => true,
         // any of its steps may come to be the last one
         _ => seen.insert(id.0) && unit.steps.iter().all(|step| gives_words(plan, step, seen)),

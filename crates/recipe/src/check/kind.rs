@@ -106,7 +106,7 @@ impl Checker<'_> {
         };
         let overrides = self.overrides(fields, at, scope);
         let model = fields.model.as_ref().map(|model| self.template(model, at, scope.id));
-        let programs = self.programs(fields);
+        let programs = self.programs(fields, at, scope);
         let template = self.template(recipe, at, scope.id)?;
         let from = self.sources.file(recipe.place.file).path.clone();
         let target = match template.as_literal() {
@@ -118,7 +118,8 @@ impl Checker<'_> {
             None => Target::Dynamic { name: template, from },
         };
         let recovery = fields.recovery_on_failure.as_ref().is_some_and(|flag| flag.value);
-        let recoverer = Recoverer { model: model.map_or(Some(None), |model| model.map(Some))?, programs };
+        let recoverer =
+            Recoverer { model: model.map_or(Some(None), |model| model.map(Some))?, programs: programs? };
         (!contradicted).then_some(StepKind::Nested { target, overrides, recovery, recoverer })
     }
 

@@ -174,7 +174,7 @@ impl GraphSteps<'_> {
         order.iter().enumerate().for_each(|(position, at)| place[*at] = position);
         let written = graph::needs::Written::new(self.unit, Some(self.plan));
         let read: HashSet<String> = self.unit.steps.iter().flat_map(|step| written.read_by(step)).collect();
-        let shown = self.unit.output.iter().flat_map(|output| output.template.names());
+        let shown = self.unit.result_template().into_iter().flat_map(|template| template.names());
         let shown: HashSet<&str> = shown.map(|(path, _)| path.root.as_str()).collect();
         let mut names: Vec<_> = written.writers.iter().filter(|(_, writers)| writers.len() > 1).collect();
         names.sort();

@@ -244,9 +244,14 @@ impl Checker<'_> {
 
     fn output(&mut self, recipe: &RecipeSyntax, unit: UnitId) -> Option<Output> {
         let output = &recipe.output.as_ref()?.value;
-        let template = self.template(output.template.as_ref()?, UsedIn::End, unit)?;
+        let only = output.only.as_ref().is_some_and(|only| only.value);
+        let template = match &output.template {
+            Some(template) => Some(self.template(template, UsedIn::End, unit)?),
+            None if only => None,
+            None => return None,
+        };
         let format = output.format.as_ref().map_or_else(|| "text".to_owned(), |format| format.value.clone());
-        Some(Output { format, template })
+        Some(Output { format, template, only })
     }
 
     fn hooks(&mut self, recipe: &RecipeSyntax, unit: UnitId) -> Hooks {

@@ -60,7 +60,7 @@ impl Outside {
             group.extend(writes(plan, step));
         }
         own.extend(group);
-        let shown = unit.output.iter().flat_map(|output| output.template.names());
+        let shown = unit.result_template().into_iter().flat_map(|template| template.names());
         let shown = shown.flat_map(|(path, _)| path.names().collect::<Vec<_>>());
         read.extend(shown.filter(|name| !own.contains(name)));
         self.recipes.insert(id, read);

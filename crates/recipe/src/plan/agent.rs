@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{syntax::PermissionLevel, template::Template};
+use crate::{scope::Scope, syntax::PermissionLevel, template::Template};
 
 /// A step that asks a coding agent.
 #[derive(Clone, Debug)]
@@ -17,8 +17,8 @@ pub struct AgentStep {
     pub system_prompt: Option<Arc<str>>,
     /// The model.
     pub model: Option<Template>,
-    /// The agent programs, in the order in which they are tried; empty means those of the run.
-    pub programs: Vec<String>,
+    /// The agent programs.
+    pub programs: AgentPrograms,
     /// The mode.
     pub mode: Option<String>,
     /// What the agent may do; absent if the step does not say so.
@@ -40,8 +40,36 @@ pub struct AgentStep {
 pub struct Recoverer {
     /// The model.
     pub model: Option<Template>,
-    /// The agent programs, in the order in which they are tried.
-    pub programs: Vec<String>,
+    /// The agent programs.
+    pub programs: AgentPrograms,
+}
+
+/// The agent programs that a step names, in the order in which they are tried; none means those of the run.
+#[derive(Clone, Debug, Default)]
+pub struct AgentPrograms(pub Vec<Template>);
+
+impl AgentPrograms {
+    /// The names as they are written.
+    pub fn written(&self) -> Vec<&str> {
+        self.0.iter().map(Template::text).collect()
+    }
+
+    /// The names, unless one of them depends on a value.
+    pub fn fixed(&self) -> Option<Vec<String>> {
+        self.0.iter().map(|name| name.as_literal().map(|name| name.trim().to_owned())).collect()
+    }
+
+    /// The names with their values; empty names are left out.
+    pub fn named(&self, scope: &dyn Scope) -> Vec<String> {
+        let names = self.0.iter().map(|name| name.render(scope).trim().to_owned());
+        names.filter(|name| !name.is_empty()).collect()
+    }
+}
+
+impl PartialEq for AgentPrograms {
+    fn eq(&self, other: &AgentPrograms) -> bool {
+        self.written() == other.written()
+    }
 }
 
 /// What an agent may do.

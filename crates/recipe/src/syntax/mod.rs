@@ -130,6 +130,9 @@ shape! {
         "format" format: String;
         /// Template of the text; without one, the result is the output of the last step.
         "template" template: String;
+        /// Print nothing but this text on stdout; `false` unless set. Progress, the output of steps and the summary go to
+        /// stderr. It counts for the main recipe of a run.
+        "only" only: bool;
     }
 }
 
@@ -228,7 +231,8 @@ shape! {
         /// Model that an agent step uses, or the agent that recovers a recipe step.
         "model" model: String;
         /// Agent program that an agent step uses, or that recovers a recipe step. Of a list, the first that is installed; the
-        /// next one if its service refuses: rate limit, login, outage.
+        /// next one if its service refuses: rate limit, login, outage. A name may have `{{names}}`; one that is empty when the
+        /// step runs is left out, and without any name the step uses the program of the run.
         "agent_binary" agent_binary: ProgramsSyntax;
         /// What an agent may do: `read-only`, `edit` or `full`; as the recipe says unless set. A program that cannot be limited
         /// so is refused; `{level: read-only, required: false}` only asks for it.

@@ -1,0 +1,377 @@
+//! The sessions of a tree: who is in it, who is gone, and whether one more may start.
+//!
+//! Never looks at a process or a file: the caller knows which owners are alive, and stores the tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+/// How long an ended session stays in its tree, and how long a session without an owner is believed.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+/// The longest id of a tree or session.
+const LONGEST_ID: usize = 64;
+
+/// Runs and workstreams that started each other. Members that this version does not know are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionTree {
+    /// Version of the format.
+    pub schema: u64,
+    pub tree_id: String,
+    /// By their ids.
+    #[serde(default)]
+    pub sessions: BTreeMap<String, Session>,
+    #[serde(flatten)]
+    more: Map<String, Json>,
+}
+
+/// A member of a tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    pub depth: u64,
+    /// The session that started it; it may be missing in the tree.
+    pub parent: Option<String>,
+    pub status: SessionStatus,
+    pub started_at: Timestamp,
+    pub completed_at: Option<Timestamp>,
+    #[serde(default)]
+    pub children: Vec<String>,
+    pub kind: SessionKind,
+    #[serde(flatten)]
+    pub owner: SessionOwner,
+    /// SHA-256 of the task and the repository of an orchestrating run.
+    #[serde(default)]
+    pub task_digest: Option<String>,
+    #[serde(flatten)]
+    more: Map<String, Json>,
+}
+
+/// The process or the run that a session lives and dies with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionOwner {
+    pub run_id: Option<String>,
+    pub pid: Option<u32>,
+    /// When the process started, in clock ticks since boot.
+    pub pid_start: Option<u64>,
+    pub boot_id: Option<String>,
+}
+
+impl SessionOwner {
+    /// Whether nothing tells who owns the session.
+    fn is_unknown(&self) -> bool {
+        self.run_id.is_none() && self.pid.is_none()
+    }
+}
+
+/// How a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionStatus {
+    Active,
+    Completed,
+    /// Its owner died.
+    Lost,
+}
+
+/// What a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionKind {
+    Run,
+    Workstream,
+    /// Registered by another program.
+    Foreign,
+}
+
+/// A session that wants to begin.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    pub id: String,
+    pub parent: Option<String>,
+    /// Its depth, unless its parent is in the tree.
+    pub depth: u64,
+    pub kind: SessionKind,
+    pub owner: SessionOwner,
+    pub task_digest: Option<String>,
+}
+
+/// How many sessions a tree may have, and how deep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLimits {
+    pub max_depth: u64,
+    pub max_sessions: u64,
+}
+
+/// Why a session may not begin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionRefusal {
+    #[error(
+        "session depth {depth} has reached the maximum of {max}: a recipe may not start more runs inside runs; to allow it, raise AMPLIHACK_MAX_DEPTH"
+    )]
+    Depth { depth: u64, max: u64 },
+    #[error(
+        "{active} sessions of this tree are active, and {max} are allowed: wait until one has ended, or raise AMPLIHACK_MAX_SESSIONS"
+    )]
+    Sessions { active: u64, max: u64 },
+    #[error("`{0}` is not a valid session id: use 1 to 64 letters, digits, `_` and `-`")]
+    Id(String),
+}
+
+impl SessionRefusal {
+    /// The reason as one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            SessionRefusal::Depth { .. } => "depth",
+            SessionRefusal::Sessions { .. } => "sessions",
+            SessionRefusal::Id(_) => "id",
+        }
+    }
+}
+
+/// Whether a text can be the id of a tree or of a session.
+pub fn is_id(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=LONGEST_ID).contains(&text.len()) && text.bytes().all(is_allowed)
+}
+
+impl SessionTree {
+    /// Version of the format.
+    pub const SCHEMA: u64 = 1;
+
+    /// A tree without sessions.
+    pub fn new(tree_id: &str) -> SessionTree {
+        SessionTree {
+            schema: SessionTree::SCHEMA,
+            tree_id: tree_id.to_owned(),
+            sessions: BTreeMap::new(),
+            more: Map::new(),
+        }
+    }
+
+    /// Brings the tree up to date: active sessions whose owner is dead become lost, and ended ones go after a day. A
+    /// session without an owner is believed for a day.
+    pub fn settle(&mut self, now: Timestamp, is_alive: impl Fn(&SessionOwner) -> bool) {
+        let is_old = |at: Timestamp| now.duration_since(at) >= KEPT;
+        for session in self.sessions.values_mut().filter(|session| session.is_active()) {
+            let is_gone = match session.owner.is_unknown() {
+                true => is_old(session.started_at),
+                false => !is_alive(&session.owner),
+            };
+            if is_gone {
+                session.end(SessionStatus::Lost, now);
+            }
+        }
+        let is_kept = |session: &Session| session.is_active() || !session.completed_at.is_none_or(is_old);
+        self.sessions.retain(|_, session| is_kept(session));
+        let known: BTreeSet<String> = self.sessions.keys().cloned().collect();
+        self.sessions.values_mut().for_each(|session| session.children.retain(|child| known.contains(child)));
+    }
+
+    /// The number of active sessions.
+    pub fn active(&self) -> u64 {
+        self.sessions.values().filter(|session| session.is_active()).count() as u64
+    }
+
+    /// Adds a session, and returns its depth. A session that is in the tree already begins again.
+    pub fn register(
+        &mut self,
+        new: NewSession,
+        limits: SessionLimits,
+        now: Timestamp,
+    ) -> Result<u64, SessionRefusal> {
+        let ids = [Some(&new.id), new.parent.as_ref()];
+        if let Some(wrong) = ids.into_iter().flatten().find(|id| !is_id(id)) {
+            return Err(SessionRefusal::Id(wrong.clone()));
+        }
+        let parent = new.parent.as_ref().and_then(|parent| self.sessions.get(parent));
+        let depth = parent.map_or(new.depth, |parent| parent.depth + 1);
+        self.room(depth, limits, Some(&new.id))?;
+        let children = self.sessions.remove(&new.id).map(|earlier| earlier.children).unwrap_or_default();
+        if let Some(parent) = new.parent.as_ref().and_then(|parent| self.sessions.get_mut(parent))
+            && !parent.children.contains(&new.id)
+        {
+            parent.children.push(new.id.clone());
+        }
+        let session = Session {
+            depth,
+            parent: new.parent,
+            status: SessionStatus::Active,
+            started_at: now,
+            completed_at: None,
+            children,
+            kind: new.kind,
+            owner: new.owner,
+            task_digest: new.task_digest,
+            more: Map::new(),
+        };
+        self.sessions.insert(new.id, session);
+        Ok(depth)
+    }
+
+    /// Whether a session at this depth may begin; one that is active already does not count twice.
+    pub fn room(&self, depth: u64, limits: SessionLimits, id: Option<&str>) -> Result<(), SessionRefusal> {
+        let SessionLimits { max_depth, max_sessions } = limits;
+        if depth >= max_depth {
+            return Err(SessionRefusal::Depth { depth, max: max_depth });
+        }
+        let is_counted = id.is_some_and(|id| self.sessions.get(id).is_some_and(Session::is_active));
+        let active = self.active() - u64::from(is_counted);
+        if active >= max_sessions {
+            return Err(SessionRefusal::Sessions { active, max: max_sessions });
+        }
+        Ok(())
+    }
+
+    /// Ends a session; one that is not active stays as it is.
+    pub fn complete(&mut self, id: &str, now: Timestamp) {
+        if let Some(session) = self.sessions.get_mut(id).filter(|session| session.is_active()) {
+            session.end(SessionStatus::Completed, now);
+        }
+    }
+
+    /// Ends all sessions of a run.
+    pub fn complete_run(&mut self, run_id: &str, now: Timestamp) {
+        let is_its = |session: &&mut Session| session.owner.run_id.as_deref() == Some(run_id);
+        for session in self.sessions.values_mut().filter(is_its).filter(|session| session.is_active()) {
+            session.end(SessionStatus::Completed, now);
+        }
+    }
+
+    /// The nearest active session among these runs, outermost first, that has the same task.
+    pub fn with_task<'a>(&self, runs_around: &'a [String], task_digest: &str) -> Option<&'a str> {
+        let has_task = |run: &&'a String| {
+            let session = self.sessions.get(run.as_str()).filter(|session| session.is_active());
+            session.is_some_and(|session| session.task_digest.as_deref() == Some(task_digest))
+        };
+        runs_around.iter().rev().find(has_task).map(String::as_str)
+    }
+}
+
+impl Session {
+    /// Whether it counts.
+    pub fn is_active(&self) -> bool {
+        self.status == SessionStatus::Active
+    }
+
+    fn end(&mut self, status: SessionStatus, now: Timestamp) {
+        self.status = status;
+        self.completed_at = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: SessionLimits = SessionLimits { max_depth: 3, max_sessions: 3 };
+
+    fn at(hours: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours)
+    }
+
+    fn session(id: &str, parent: Option<&str>, depth: u64) -> NewSession {
+        NewSession {
+            id: id.to_owned(),
+            parent: parent.map(str::to_owned),
+            depth,
+            kind: SessionKind::Run,
+            owner: SessionOwner {
+                run_id: Some(id.to_owned()),
+                pid: Some(depth as u32 + 10),
+                ..SessionOwner::default()
+            },
+            task_digest: None,
+        }
+    }
+
+    fn foreign(id: &str) -> NewSession {
+        let owner = SessionOwner::default();
+        NewSession { kind: SessionKind::Foreign, owner, ..session(id, None, 0) }
+    }
+
+    #[test]
+    fn a_session_is_refused_for_its_depth_for_the_number_and_for_its_id() {
+        let mut tree = SessionTree::new("t");
+        assert_eq!(tree.register(session("a", None, 0), LIMITS, at(0)), Ok(0));
+        assert_eq!(tree.register(session("b", Some("a"), 9), LIMITS, at(0)), Ok(1), "the parent counts");
+        assert_eq!(tree.register(session("c", Some("unknown"), 2), LIMITS, at(0)), Ok(2));
+        let deep = tree.register(session("d", Some("c"), 0), LIMITS, at(0));
+        assert_eq!(deep, Err(SessionRefusal::Depth { depth: 3, max: 3 }));
+        let full = tree.register(session("d", None, 0), LIMITS, at(0));
+        assert_eq!(full, Err(SessionRefusal::Sessions { active: 3, max: 3 }));
+        assert_eq!(tree.register(session("c", None, 1), LIMITS, at(1)), Ok(1), "it begins again");
+        assert_eq!(tree.sessions["a"].children, ["b"]);
+        tree.complete("b", at(1));
+        assert_eq!(tree.register(session("d", Some("a"), 0), LIMITS, at(1)), Ok(1));
+        for wrong in ["", "a/b", "..", "a b", &"x".repeat(65)] {
+            let refused = tree.register(session(wrong, None, 0), LIMITS, at(0));
+            assert_eq!(refused, Err(SessionRefusal::Id(wrong.to_owned())));
+        }
+        assert!(is_id("AZaz09_-") && is_id(&"x".repeat(64)));
+    }
+
+    #[test]
+    fn the_dead_are_lost_at_once_and_the_ended_go_after_a_day() {
+        let mut tree = SessionTree::new("t");
+        for (id, depth) in [("live", 0), ("dead", 1), ("done", 2)] {
+            let parent = (id != "live").then_some("live");
+            tree.register(
+                NewSession { parent: parent.map(str::to_owned), ..session(id, None, depth) },
+                LIMITS,
+                at(0),
+            )
+            .unwrap();
+        }
+        tree.complete("done", at(1));
+        let is_alive = |owner: &SessionOwner| owner.run_id.as_deref() == Some("live");
+        tree.settle(at(2), is_alive);
+        assert_eq!(tree.sessions["dead"].status, SessionStatus::Lost);
+        assert_eq!(tree.active(), 1);
+        tree.settle(at(25), is_alive);
+        assert_eq!(tree.sessions.keys().collect::<Vec<_>>(), ["dead", "live"]);
+        assert_eq!(tree.sessions["live"].children, ["dead"]);
+        tree.settle(at(26), is_alive);
+        tree.settle(at(10_000), is_alive);
+        assert_eq!(tree.sessions.keys().collect::<Vec<_>>(), ["live"], "a live one never goes");
+        // an ended session does not end again
+        tree.complete("live", at(10_000));
+        tree.complete_run("live", at(10_001));
+        assert_eq!(tree.sessions["live"].completed_at, Some(at(10_000)));
+    }
+
+    #[test]
+    fn a_session_without_an_owner_is_believed_for_a_day() {
+        let mut tree = SessionTree::new("t");
+        tree.register(foreign("f"), LIMITS, at(0)).unwrap();
+        tree.settle(at(23), |_| false);
+        assert_eq!(tree.active(), 1);
+        tree.settle(at(24), |_| false);
+        assert_eq!((tree.active(), tree.sessions["f"].status), (0, SessionStatus::Lost));
+    }
+
+    #[test]
+    fn unknown_members_are_kept() {
+        let text = r#"{"schema":1,"tree_id":"t","later":{"x":1},"sessions":{"a":{"depth":0,"parent":null,"status":"active","started_at":"1970-01-01T00:00:00Z","completed_at":null,"children":[],"kind":"run","run_id":"a","pid":1,"pid_start":2,"boot_id":"b","task_digest":null,"model":"m"}}}"#;
+        let mut tree: SessionTree = serde_json::from_str(text).unwrap();
+        tree.settle(at(1), |_| true);
+        let written = serde_json::to_value(&tree).unwrap();
+        assert_eq!(written, serde_json::from_str::<Json>(text).unwrap());
+    }
+
+    #[test]
+    fn the_task_of_a_live_run_around_is_found() {
+        let mut tree = SessionTree::new("t");
+        for (id, task) in [("a", Some("x")), ("b", None), ("c", Some("x")), ("d", Some("y"))] {
+            let limits = SessionLimits { max_depth: 9, max_sessions: 9 };
+            let task_digest = task.map(str::to_owned);
+            tree.register(NewSession { task_digest, ..session(id, None, 0) }, limits, at(0)).unwrap();
+        }
+        let around = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(tree.with_task(&around, "x"), Some("c"));
+        tree.complete("c", at(1));
+        assert_eq!(tree.with_task(&around, "x"), Some("a"));
+        assert_eq!(tree.with_task(&around, "y"), None, "`d` is not around");
+    }
+}
