@@ -6,6 +6,7 @@
 
 pub mod agents;
 pub mod machine;
+pub mod orchestration;
 pub mod os;
 pub mod repair;
 pub mod report;

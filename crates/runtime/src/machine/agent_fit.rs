@@ -46,7 +46,9 @@ fn misfits(plan: &Plan, settings: &AgentSettings) -> Vec<Diagnostic> {
         for step in &unit.steps {
             match &step.kind {
                 StepKind::Agent(agent) => {
-                    let fit = Fit { unit, step, agent, said, settings };
+                    // names that depend on a value are known only when the step runs
+                    let Some(named) = agent.programs.fixed() else { continue };
+                    let fit = Fit { unit, step, agent, named, said, settings };
                     problems
                         .extend(fit.problems().filter(|found| !problems.contains(found)).collect::<Vec<_>>());
                 }
@@ -63,6 +65,8 @@ struct Fit<'a> {
     unit: &'a Unit,
     step: &'a Step,
     agent: &'a AgentStep,
+    /// The programs that it names.
+    named: Vec<String>,
     /// What its recipe, or one around it, says about permissions.
     said: Option<Permissions>,
     settings: &'a AgentSettings,
@@ -83,7 +87,7 @@ impl Fit<'_> {
     }
 
     fn programs(&self) -> Vec<(&String, Program)> {
-        let (names, _) = programs::choices(&self.agent.programs, self.settings);
+        let (names, _) = programs::choices(&self.named, self.settings);
         let known = names.iter().map(|name| (name, Program::named(name, &self.settings.custom)));
         known.filter_map(|(name, program)| Some((name, program?))).collect()
     }
@@ -91,7 +95,7 @@ impl Fit<'_> {
     /// None of its programs can be limited as it demands.
     fn limited(&self) -> Option<Diagnostic> {
         let Permissions { level, required } = self.permissions();
-        let (names, _) = programs::choices(&self.agent.programs, self.settings);
+        let (names, _) = programs::choices(&self.named, self.settings);
         let known = self.programs();
         let is_launched = self.settings.launcher.is_some();
         let can = known.iter().any(|(_, program)| program.can(level) && !is_launched);
@@ -132,11 +136,12 @@ impl Fit<'_> {
     fn conversation(&self) -> Option<Diagnostic> {
         let earlier = &self.unit.steps[self.agent.continues?];
         let StepKind::Agent(other) = &earlier.kind else { return None };
-        if self.agent.programs.is_empty() || self.agent.programs == other.programs {
+        let other = other.programs.fixed()?;
+        if self.named.is_empty() || self.named == other {
             return None;
         }
-        let (own, _) = programs::choices(&self.agent.programs, self.settings);
-        let (theirs, _) = programs::choices(&other.programs, self.settings);
+        let (own, _) = programs::choices(&self.named, self.settings);
+        let (theirs, _) = programs::choices(&other, self.settings);
         let message = format!(
             "step `{}` continues `{}`, but with another program: `{}`, not `{}`",
             self.step.id,

@@ -28,6 +28,15 @@ use catalog::{Catalogs, RecipeHeader};
 /// Prefix of the paths of recipes that are part of the program.
 const BUILT_IN: &str = "built-in:";
 
+/// The recipes of the orchestrator: they find each other before any file of the same name.
+const ORCHESTRATION: [&str; 5] = [
+    "smart-orchestrator",
+    "orchestrator-round",
+    "default-workflow",
+    "develop-cycle",
+    "investigation-workflow",
+];
+
 /// Everything that a [`Library`] has to know about the machine.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
@@ -87,8 +96,11 @@ impl Library {
         dirs.chain(links.values()).filter(|dir| !usual.contains(dir)).cloned().collect()
     }
 
-    /// The requested recipe of the command line: an existing file, or a name.
+    /// The requested recipe of the command line: a built-in one by its path, an existing file, or a name.
     pub fn root(&self, asked: &str) -> Result<Loaded, LoadError> {
+        if let Some(built_in) = asked.strip_prefix(BUILT_IN).and_then(|name| self.built_in(name)) {
+            return Ok(built_in);
+        }
         let path = self.absolute(asked);
         if !asked.is_empty() && path.exists() && !path.is_dir() {
             return self.load(&path);
@@ -117,8 +129,7 @@ impl Library {
 
     /// A listed recipe, also if another one of its name is used instead.
     pub fn load_listed(&self, listed: &FoundRecipe) -> Result<Loaded, LoadError> {
-        let built_in = listed.path.strip_prefix(BUILT_IN).and_then(|name| self.built_in(name));
-        built_in.map_or_else(|| self.root(&listed.path), Ok)
+        self.root(&listed.path)
     }
 
     /// Every recipe in the search directories, sorted by name; of two with the same name the one that is used comes
@@ -236,6 +247,11 @@ impl Library {
 
 impl Loader for Library {
     fn recipe(&self, name: &str, from: &str) -> Result<Loaded, LoadError> {
+        let own = from.strip_prefix(BUILT_IN).filter(|from| ORCHESTRATION.contains(from));
+        if let Some(loaded) = own.and_then(|_| self.built_in(name)).filter(|_| ORCHESTRATION.contains(&name))
+        {
+            return Ok(loaded);
+        }
         let beside = self.directories_of(from);
         if search::looks_like_path(name) {
             let expanded = search::expand_home(name, self.setup.home.as_deref());

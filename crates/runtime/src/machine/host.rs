@@ -10,11 +10,16 @@ use std::{
     time::Duration,
 };
 
+use engine::session_tree::{SessionLimits, SessionRefusal};
 use recipe::plan::Unit;
 
 use crate::{
-    machine::dotenv,
+    machine::{
+        compat_shims::{self, ForeignFile, ShimError},
+        dotenv,
+    },
     os::{guardian::Guardian, process},
+    store::folder::FolderError,
 };
 
 /// Variables that keep programs from asking questions.
@@ -38,6 +43,8 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 
 /// The number of sessions that steps get as their limit by default.
 const SESSIONS: u64 = 10;
+/// The largest depth of sessions that can be allowed.
+const DEEPEST: u64 = 32;
 
 /// The machine, as far as a run needs it.
 #[derive(Clone, Debug)]
@@ -93,8 +100,26 @@ impl Host {
         self.named.extend(named);
     }
 
-    /// The initial environment of every step.
-    pub fn step_env(&self, tree: &Tree) -> BTreeMap<OsString, OsString> {
+    /// Puts programs with the names that recipes of other runners call before all others, for the steps of a run.
+    pub(crate) fn add_shims(&mut self, dir: &Path) -> Result<(), FolderError> {
+        let Some(program) = self.env.get(OsStr::new("RECIPE_RUNNER_EXE")).map(PathBuf::from) else {
+            return Ok(());
+        };
+        // the folder is ours: no other program has files there
+        match compat_shims::install(dir, &program, ForeignFile::MovedAside, self) {
+            Ok(_) | Err(ShimError::Foreign(_)) => {}
+            Err(ShimError::Folder(error)) => return Err(error),
+        }
+        let path = self.env.get(OsStr::new("PATH")).cloned().unwrap_or_else(|| DEFAULT_PATH.into());
+        let mut all = dir.as_os_str().to_owned();
+        all.push(":");
+        all.push(path);
+        self.env.insert("PATH".into(), all);
+        Ok(())
+    }
+
+    /// The initial environment of every step of a run with this folder.
+    pub fn step_env(&self, tree: &Tree, run_dir: Option<&Path>) -> BTreeMap<OsString, OsString> {
         let mut env = self.env.clone();
         env.remove(&OsString::from("CLAUDECODE"));
         let home = self.home.clone().unwrap_or_else(|| PathBuf::from("/"));
@@ -105,6 +130,11 @@ impl Host {
         for (name, value) in QUIET {
             env.insert((*name).into(), (*value).into());
         }
+        match run_dir {
+            Some(dir) => env.insert(process::RUN_DIR_VARIABLE.into(), dir.into()),
+            // not the folder of a run around this one
+            None => env.remove(OsStr::new(process::RUN_DIR_VARIABLE)),
+        };
         env.insert(process::CHAIN_VARIABLE.into(), tree.chain.join(" ").into());
         env.insert("AMPLIHACK_TREE_ID".into(), tree.id.clone().into());
         env.insert("AMPLIHACK_SESSION_DEPTH".into(), (tree.depth + 1).to_string().into());
@@ -132,10 +162,7 @@ impl Host {
                 "AMPLIHACK_SESSION_DEPTH: `{said}` is not a number, so it counts as the maximum session depth of {max}: unset it (`unset AMPLIHACK_SESSION_DEPTH`), or set it to the number of runs around this one"
             ));
         }
-        Some(format!(
-            "session depth {} has reached the maximum of {max}: a recipe may not start more runs inside runs; to allow it, raise AMPLIHACK_MAX_DEPTH",
-            tree.depth
-        ))
+        Some(SessionRefusal::Depth { depth: tree.depth, max }.to_string())
     }
 
     /// The maximum number of sessions, according to the environment: `None` if it is not set, an error with the text if
@@ -183,7 +210,7 @@ impl Host {
 
     /// The session tree that a run belongs to.
     pub fn tree(&self, run_id: &str) -> Tree {
-        let max_depth = self.number("AMPLIHACK_MAX_DEPTH").unwrap_or(3);
+        let max_depth = self.number("AMPLIHACK_MAX_DEPTH").unwrap_or(3).min(DEEPEST);
         let depth = match self.session_depth() {
             None => 0,
             // an unreadable depth counts as the deepest: better one run too few than one too many
@@ -199,7 +226,7 @@ impl Host {
                 .unwrap_or_else(|| run_id.to_owned()),
             depth,
             max_depth,
-            max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(SESSIONS),
+            max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(SESSIONS).max(1),
         }
     }
 }
@@ -223,6 +250,22 @@ impl Tree {
     /// Whether no more runs may start here.
     pub fn is_used_up(&self) -> bool {
         self.depth >= self.max_depth
+    }
+
+    /// Whether another run is around this one.
+    pub fn is_nested(&self) -> bool {
+        self.depth > 0 || self.chain.len() > 1
+    }
+
+    /// The run that started this one.
+    pub fn parent(&self) -> Option<&str> {
+        let around = self.chain.len().checked_sub(2)?;
+        self.chain.get(around).map(String::as_str)
+    }
+
+    /// The limits of its sessions.
+    pub fn limits(&self) -> SessionLimits {
+        SessionLimits { max_depth: self.max_depth, max_sessions: self.max_sessions }
     }
 }
 

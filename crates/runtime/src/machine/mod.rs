@@ -2,6 +2,7 @@
 //! starts.
 
 pub mod agent_fit;
+pub mod compat_shims;
 pub mod discovery;
 pub mod dotenv;
 pub mod host;
@@ -9,4 +10,6 @@ pub mod local;
 pub mod missing_tool;
 pub mod preflight;
 pub mod programs;
+pub mod project;
+pub(crate) mod task_needs;
 pub mod variables;

@@ -237,10 +237,11 @@ fn missing_names<'p>(
 /// What these steps of a plan need from outside and lack.
 pub fn missing_for(plan: &Plan, steps: &[&Arc<Step>], settings: &AgentSettings, host: &Host) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let named: BTreeSet<&[String]> = steps
+    // names that depend on a value are known only when the step runs
+    let named: BTreeSet<Vec<String>> = steps
         .iter()
         .filter_map(|step| match &step.kind {
-            StepKind::Agent(agent) => Some(agent.programs.as_slice()),
+            StepKind::Agent(agent) => agent.programs.fixed(),
             _ => None,
         })
         .collect();
@@ -270,12 +271,13 @@ pub fn missing_programs(
     for step in Needed::of(plan, runs).steps {
         let StepKind::Agent(agent) = &step.kind else { continue };
         let level = agent.permissions.map(|permissions| permissions.level).or(settings.permissions);
-        if seen.insert((agent.programs.as_slice(), level)) {
-            let found = programs::problem_of_all(&agent.programs, settings, host);
+        let Some(named) = agent.programs.fixed() else { continue };
+        if seen.insert((named.clone(), level)) {
+            let found = programs::problem_of_all(&named, settings, host);
             let refused = || {
                 let may_be_limited = plan.units.iter().any(|unit| unit.limits.permissions.is_some());
                 let is_full = level.unwrap_or(PermissionLevel::Full) == PermissionLevel::Full;
-                let (problem, fix) = programs::root_problem(&agent.programs, settings, host)?;
+                let (problem, fix) = programs::root_problem(&named, settings, host)?;
                 (is_full && !may_be_limited)
                     .then(|| Problem { text: format!("{}: {fix}", problem.text), ..problem })
             };

@@ -4,13 +4,14 @@ use std::{
     ffi::OsStr,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    process::{Output, Stdio},
+    process::Output,
     time::Duration,
 };
 
-use tokio::io::AsyncWriteExt as _;
-
-use super::environment::{Environment, GIT_PLACES};
+use super::{
+    environment::{Environment, GIT_PLACES},
+    program::capture,
+};
 
 /// Longest time that git may take.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -21,12 +22,13 @@ pub(crate) struct Git<'a> {
     env: &'a Environment,
     /// Whether the variables of [`GIT_PLACES`] mean the repository of this directory.
     is_meant: bool,
+    longest: Duration,
 }
 
 impl Git<'_> {
     /// In a hook, git sets the repository and the index in the environment; the directory may belong to another one.
     pub(crate) async fn new<'a>(cwd: &'a Path, env: &'a Environment) -> Git<'a> {
-        let mut git = Git { cwd, env, is_meant: true };
+        let mut git = Git { cwd, env, is_meant: true, longest: LONGEST };
         let value = |name: &str| {
             env.entries().filter(|(key, _)| *key == name).last().map(|(_, value)| PathBuf::from(value))
         };
@@ -43,6 +45,12 @@ impl Git<'_> {
         let has_index = |own: &Path| index.is_none_or(|index| index.is_relative() || index.starts_with(own));
         git.is_meant = meant == own && own.is_some_and(|own| has_index(&own));
         git
+    }
+
+    /// The same with another longest time: a remote may be slow.
+    #[must_use]
+    pub(crate) fn within(self, longest: Duration) -> Self {
+        Self { longest, ..self }
     }
 
     async fn dir(&self) -> Option<PathBuf> {
@@ -75,20 +83,7 @@ impl Git<'_> {
         for name in GIT_PLACES.iter().filter(|_| !self.is_meant) {
             command.env_remove(name);
         }
-        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        let ended = async {
-            let mut child = command.spawn()?;
-            if let Some(mut stdin) = child.stdin.take() {
-                // git may end without reading it, and says why
-                let _ = stdin.write_all(&input).await;
-            }
-            child.wait_with_output().await
-        };
-        match tokio::time::timeout(LONGEST, ended).await {
-            Ok(ended) => ended.map_err(|error| error.to_string()),
-            Err(_) => Err(format!("git took longer than {} s", LONGEST.as_secs())),
-        }
+        capture(command, &input, self.longest).await.map_err(|error| error.to_string())
     }
 
     /// Runs git, and returns what it prints, or what it says first about its failure.

@@ -2,9 +2,12 @@
 
 pub mod clock;
 pub mod environment;
+pub mod exec;
 pub mod files;
+pub(crate) mod gh;
 pub(crate) mod git;
 pub mod guardian;
 pub mod held_lock;
 pub mod process;
+pub(crate) mod program;
 pub mod shell_word;

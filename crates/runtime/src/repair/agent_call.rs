@@ -110,7 +110,9 @@ impl Repairer<'_> {
         let ledger: Arc<Ledger> = Arc::default();
         AgentTask {
             run: self.folder.path().to_owned(),
-            env: Environment::shared(Arc::new(self.host.step_env(&self.host.tree(&run_id)))),
+            env: Environment::shared(Arc::new(
+                self.host.step_env(&self.host.tree(&run_id), Some(self.folder.path())),
+            )),
             run_id,
             path: "repair".to_owned(),
             step: Arc::new(Step { json, json_schema: None, exit_codes, ..step.clone() }),

@@ -99,7 +99,10 @@ fn is_same(before: &Unit, after: &Unit) -> bool {
         unit.steps.iter().map(|step| (step.digest.clone(), step.timeout, step.shell)).collect::<Vec<_>>()
     };
     let output = |unit: &Unit| {
-        unit.output.as_ref().map(|output| (output.format.clone(), output.template.text().to_owned()))
+        let text = |output: &recipe::plan::Output| {
+            output.template.as_ref().map(|template| template.text().to_owned())
+        };
+        unit.output.as_ref().map(|output| (output.format.clone(), text(output), output.only))
     };
     steps(before) == steps(after)
         && before.context == after.context

@@ -87,7 +87,7 @@ impl Report {
     /// The attempts that failed, each in one line for people.
     pub fn failed_attempts(&self) -> Vec<String> {
         let failed = self.attempts.iter().filter(|attempt| attempt.failed_step.is_some());
-        failed.map(|attempt| describe(attempt)).collect()
+        failed.map(describe).collect()
     }
 
     /// The repairs that were accepted.

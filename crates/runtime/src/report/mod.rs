@@ -13,4 +13,4 @@ mod step_results;
 pub mod waiting_repair;
 
 pub use failure::{CleanupFailure, Failure};
-pub use result::{RunResult, SCHEMA_VERSION, StepResult, Subject, result};
+pub use result::{RunResult, SCHEMA_VERSION, StepResult, Subject, TaskReport, result};

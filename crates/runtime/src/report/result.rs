@@ -8,6 +8,7 @@ use engine::{
     EndReason, RunState, RunStatus, StepStatus,
     failure::{Actions, Diagnosis, advice},
     knowledge::Knowledge,
+    orchestration::{ClosingFacts, Orchestration},
     run::{
         ensure::RuleCheck,
         event::Usage,
@@ -68,6 +69,9 @@ pub struct RunResult {
     pub step_results: Vec<StepResult>,
     /// Result text of the recipe; empty if there is no result text.
     pub output: String,
+    /// Whether stdout has this text and nothing else.
+    #[serde(skip)]
+    pub result_only: bool,
     /// The context at the end.
     pub context: Map,
     /// The inputs of the recipe, in a dry run.
@@ -94,6 +98,9 @@ pub struct RunResult {
     pub evidence: Option<crate::report::evidence::Evidence>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_fix: Option<crate::report::auto_fix::Report>,
+    /// What a task came to, if the run orchestrates one.
+    #[serde(skip)]
+    pub task: Option<Box<TaskReport>>,
     /// The usage of agents.
     pub usage: Option<Usage>,
     /// Where the request for it came from; absent if unknown.
@@ -113,6 +120,17 @@ pub struct RunResult {
     /// Mask for callers that print more of the run.
     #[serde(skip)]
     pub mask: Mask,
+}
+
+/// What a task came to.
+#[derive(Clone, Debug)]
+pub struct TaskReport {
+    /// As data.
+    pub told: Orchestration,
+    /// The answer, the findings or the report, where the task has one.
+    pub text: Option<String>,
+    /// What the closing block needs besides.
+    pub closing: ClosingFacts,
 }
 
 /// The result of a step.
@@ -248,6 +266,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
             .as_ref()
             .map(|value| mask.text(&value.render()).into_owned())
             .unwrap_or_default(),
+        result_only: root.unit.result_only(),
         context: root.context.iter().map(|(name, value)| (name.clone(), mask.value(name, value))).collect(),
         inputs: if state.settings.dry_run { inputs(&root.unit, mask) } else { Vec::new() },
         failure,
@@ -262,6 +281,7 @@ pub fn result(subject: &Subject<'_>) -> RunResult {
         asks,
         diagnosis: found.map(|found| found.diagnosis),
         evidence: None,
+        task: None,
         auto_fix: None,
         usage: (state.used.runs > 0).then(|| state.used.clone()),
         origin: subject.origin.cloned(),

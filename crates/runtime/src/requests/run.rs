@@ -21,10 +21,12 @@ use crate::{
         agent_fit,
         discovery::Library,
         local::{Allowance, LocalMachine, SettingError, compat_depth, warnings},
+        variables::Variables,
     },
+    os::process,
     repair::{self, Loop},
     report::RunResult,
-    runs::{Beside, ConcurrencyPolicy, MAX_PARALLEL, Runs, Stale, Start, canonical_recipe},
+    runs::{Beside, ConcurrencyPolicy, MAX_PARALLEL, ORCHESTRATOR, Runs, Stale, Start, canonical_recipe},
     store::{
         folder::{Options, Recovery, RequestOptions, StoredRequest, Switches, store_inputs},
         secrets::Mask,
@@ -104,6 +106,8 @@ impl RunRequest {
         let (inputs, answers) = given_answers::take_out(plan, &self.inputs, working_dir)?;
         let mut request = RunRequest { inputs, ..self.clone() };
         request.options.asking.answers = answers;
+        // rounds are the way in which the orchestrator repairs
+        request.options.no_auto_fix |= plan.root().path == ORCHESTRATOR && self.options.auto_fix.is_some();
         Ok(request)
     }
 
@@ -194,6 +198,7 @@ impl Runs {
         let settings = Settings::read(&request.options, &known, &working_dir)?;
         Earlier::default().reviews_others(&request.options, &settings.agents, &host)?;
         let auto_fix = AutoFix::choose(self, &request.options, Earlier::default(), &mut host)?;
+        let inherited = inherited(&plan, &known);
         let start = Start {
             options: Options {
                 step_timeout: settings.step_timeout,
@@ -204,7 +209,7 @@ impl Runs {
                 ..request.options.stored(&plan, &known)
             },
             agents: settings.agents,
-            given: request.inputs.settings(plan.root(), |name| known.variables.raw(name)),
+            given: request.inputs.settings(plan.root(), |name| inherited.and_then(|known| known.raw(name))),
             request: Some(request.stored(&plan, &working_dir)),
             host,
             plan,
@@ -246,6 +251,13 @@ impl Runs {
     }
 }
 
+/// The variables that values may come from. A task that a step starts is a task of its own: it does not inherit the values
+/// of the task around it.
+fn inherited<'a>(plan: &Plan, known: &'a LocalMachine) -> Option<&'a Variables> {
+    let is_inside = known.variables.get(process::RUN_DIR_VARIABLE).is_some();
+    (plan.root().path != ORCHESTRATOR || !is_inside).then_some(&known.variables)
+}
+
 /// A directory without links, if it exists.
 fn real(dir: PathBuf) -> PathBuf {
     std::fs::canonicalize(&dir).unwrap_or(dir)
@@ -278,7 +290,10 @@ impl RequestOptions {
     fn stored(&self, plan: &Plan, known: &LocalMachine) -> Options {
         Options {
             variables: known.kept_variables(),
-            ambient: env_overrides::below(plan, known.variables.beginning_with(env_name::PREFIX)),
+            ambient: match inherited(plan, known) {
+                Some(variables) => env_overrides::below(plan, variables.beginning_with(env_name::PREFIX)),
+                None => Default::default(),
+            },
             tags: self.tags.clone(),
             max_parallel: self.max_parallel.unwrap_or(MAX_PARALLEL),
             max_agents: self.max_agents,

@@ -97,7 +97,7 @@ impl<'a> Driver<'a> {
         plan.units.iter().for_each(|unit| mask.learn_unit(unit));
         mask.learn_variables(&spec.host.named);
         state.frames.iter().for_each(|frame| mask.learn_frame(frame));
-        let environment = BaseEnvironment::new(&spec);
+        let environment = BaseEnvironment::new(&spec, folder.as_ref().map(RunFolder::path));
         let settings = &mut state.settings;
         // with few file descriptors a run is slower, but does not fail
         settings.max_parallel = settings.max_parallel.min(process::max_children());

@@ -15,6 +15,7 @@ use recipe::{
 };
 
 use super::{Driver, RunSpec};
+use crate::store::folder::RunFolder;
 
 impl Driver<'_> {
     /// The recipe that a step runs. If its name is a template, it is found and checked now.
@@ -45,7 +46,7 @@ impl Driver<'_> {
             if let Some(folder) = &self.store.folder {
                 self.mask.keep(folder.path())?;
             }
-            self.environment.renew(&self.spec);
+            self.environment.renew(&self.spec, self.store.folder.as_ref().map(RunFolder::path));
         }
         self.plan = grafted.plan;
         if let (Some(recording), Some(folder)) = (self.spec.recording, &self.store.folder) {

@@ -46,14 +46,14 @@ pub(super) struct BaseEnvironment {
 
 impl BaseEnvironment {
     /// The environment of a run that begins.
-    pub(super) fn new(spec: &RunSpec<'_>) -> BaseEnvironment {
+    pub(super) fn new(spec: &RunSpec<'_>, run_dir: Option<&Path>) -> BaseEnvironment {
         let (of_context, names) = (HashMap::new(), BTreeSet::new());
-        BaseEnvironment { variables: variables(spec), of_context, names, noted_left_out: false }
+        BaseEnvironment { variables: variables(spec, run_dir), of_context, names, noted_left_out: false }
     }
 
     /// Takes over what the host says now.
-    pub(super) fn renew(&mut self, spec: &RunSpec<'_>) {
-        self.variables = variables(spec);
+    pub(super) fn renew(&mut self, spec: &RunSpec<'_>, run_dir: Option<&Path>) {
+        self.variables = variables(spec, run_dir);
         self.of_context.clear();
     }
 
@@ -63,8 +63,8 @@ impl BaseEnvironment {
     }
 }
 
-fn variables(spec: &RunSpec<'_>) -> Arc<BTreeMap<OsString, OsString>> {
-    Arc::new(spec.host.step_env(&spec.host.tree(&spec.run_id)))
+fn variables(spec: &RunSpec<'_>, run_dir: Option<&Path>) -> Arc<BTreeMap<OsString, OsString>> {
+    Arc::new(spec.host.step_env(&spec.host.tree(&spec.run_id), run_dir))
 }
 
 impl Preparer<'_, '_> {

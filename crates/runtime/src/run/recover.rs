@@ -22,9 +22,9 @@ use crate::{
 impl Driver<'_> {
     /// Asks an agent to finish the work of a sub-recipe.
     pub(super) fn ask_for_recovery(&mut self, path: &str, id: FrameId) -> Result<(), DriveError> {
-        let recoverer = recoverer(&self.state, id);
+        let (recoverer, named) = recoverer(&self.state, id);
         let permissions = self.spec.permissions_in(&self.state, id);
-        if let Some(problem) = recovery_problem(&self.spec, &recoverer, permissions) {
+        if let Some(problem) = recovery_problem(&self.spec, &named, permissions) {
             let message = format!("Cannot attempt agent recovery: no adapter configured: {problem}");
             return self.take_recovery(path.to_owned(), id, RecoveryVerdict::NotRecovered(message), None);
         }
@@ -37,8 +37,8 @@ impl Driver<'_> {
         let timeout = start.step.timeout_beside(self.spec.options.step_timeout);
         let request = AgentRequest {
             model: model.filter(|model| !model.is_empty()),
-            model_for: programs::choices(&recoverer.programs, &self.spec.agents).0.first().cloned(),
-            programs: recoverer.programs,
+            model_for: programs::choices(&named, &self.spec.agents).0.first().cloned(),
+            programs: named,
             ..AgentRequest::new(prompt, permissions, timeout)
         };
         let cwd = self.spec.base_dir(&self.state, id);
@@ -78,17 +78,19 @@ impl Driver<'_> {
 }
 
 /// The reason why no agent can be asked, if there is one.
-fn recovery_problem(spec: &RunSpec<'_>, recoverer: &Recoverer, permissions: Permissions) -> Option<String> {
-    let missing = programs::problem_of_all(&recoverer.programs, &spec.agents, &spec.host);
-    let refused = || spec.able_programs(&recoverer.programs, permissions).err();
+fn recovery_problem(spec: &RunSpec<'_>, named: &[String], permissions: Permissions) -> Option<String> {
+    let missing = programs::problem_of_all(named, &spec.agents, &spec.host);
+    let refused = || spec.able_programs(named, permissions).err();
     missing.map(|missing| missing.text).or_else(|| refused().map(|why| why.to_string()))
 }
 
-/// The agent that the step around a recipe names for its recovery.
-fn recoverer(state: &RunState, id: FrameId) -> Recoverer {
-    let Some((frame, at)) = state.frames[id].parent else { return Recoverer::default() };
+/// The agent that the step around a recipe names for its recovery, and its programs with the values of that step.
+fn recoverer(state: &RunState, id: FrameId) -> (Recoverer, Vec<String>) {
+    let Some((frame, at)) = state.frames[id].parent else { return (Recoverer::default(), Vec::new()) };
     match &state.frames[frame].unit.steps[at].kind {
-        StepKind::Nested { recoverer, .. } => recoverer.clone(),
-        _ => Recoverer::default(),
+        StepKind::Nested { recoverer, .. } => {
+            (recoverer.clone(), recoverer.programs.named(&state.frames[frame].scope(at)))
+        }
+        _ => (Recoverer::default(), Vec::new()),
     }
 }

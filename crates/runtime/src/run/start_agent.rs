@@ -93,7 +93,7 @@ impl Preparer<'_, '_> {
             None => written,
         };
         let spoken = self.conversation(start, agent, task);
-        let programs = spoken.program.map_or_else(|| agent.programs.clone(), |program| vec![program]);
+        let programs = spoken.program.map_or_else(|| agent.programs.named(&scope), |program| vec![program]);
         // a model is written for the first program of a list
         let first = programs::choices(&programs, &self.spec.agents).0.first().cloned();
         let mut request = AgentRequest {

@@ -218,7 +218,8 @@ impl Runs {
     /// Removes the workspace marker of a cancelled run.
     fn forget(&self, folder: &RunFolder) {
         if let Ok(header) = folder.header() {
-            self.workspace(&header.recipe_path, &header.working_dir).forget(&header.run_id);
+            let workspace = self.workspace(&header.recipe_path, &header.working_dir, &header.given());
+            workspace.forget(&header.run_id);
         }
     }
 }

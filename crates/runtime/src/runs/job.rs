@@ -44,7 +44,11 @@ pub(crate) struct Job<'a> {
 
 impl Job<'_> {
     /// Drives the run and makes its result.
-    pub(crate) fn run(self, first: Vec<Event>, reporter: &mut dyn Reporter) -> Result<RunResult, RunError> {
+    pub(crate) fn run(
+        mut self,
+        first: Vec<Event>,
+        reporter: &mut dyn Reporter,
+    ) -> Result<RunResult, RunError> {
         let known = RunIdentity {
             run_id: self.run_id.clone(),
             tracking_id: self.tracking_id.clone(),
@@ -53,6 +57,9 @@ impl Job<'_> {
             origin: self.origin,
         };
         let run_dir = self.folder.as_ref().map(|folder| folder.path().to_owned());
+        if let Some(dir) = run_dir.as_ref().filter(|_| self.options.compat) {
+            self.host.add_shims(&dir.join("bin"))?;
+        }
         let work = async move {
             let spec = RunSpec {
                 run_id: self.run_id,

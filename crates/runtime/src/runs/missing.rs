@@ -11,11 +11,11 @@ use recipe::{
     value::Map,
 };
 
-use super::{Runs, Start, canonical_recipe};
+use super::{ORCHESTRATOR, Runs, Start, canonical_recipe};
 use crate::{
     machine::{
         preflight::{self, Need, Problem, RuledOut},
-        programs,
+        programs, task_needs,
     },
     report::{RunResult, blocked::blocked, inputs::inputs},
     runs::repro::{Repeated, keep_given},
@@ -56,7 +56,7 @@ pub(super) fn blocked_start(start: &Start<'_>, problems: &[Problem]) -> RunResul
     let start = Some(Next::Start(Box::new(again)));
     let actions = Actions { start, doctor: Some(Next::Doctor), ..Actions::default() };
     let inputs = if dry_run { inputs(root, &mask) } else { Vec::new() };
-    RunResult { dry_run, inputs, ..blocked(&root.name, problems, &actions) }
+    RunResult { dry_run, inputs, result_only: root.result_only(), ..blocked(&root.name, problems, &actions) }
 }
 
 /// Writes the sources and values of a run.
@@ -96,6 +96,9 @@ impl Runs {
         problems.extend(start.host.depth_problem().map(|text| Problem { need: Need::Depth, text }));
         let context = first_context(start);
         problems.extend(preflight::context_problems(root, &context, &start.working_dir));
+        if root.path == ORCHESTRATOR {
+            problems.extend(task_needs::problems(&start.given, &start.working_dir, &start.host));
+        }
         let context = root.fitted(context);
         let options = &start.options;
         let ruled_out = RuledOut::new(&start.plan);

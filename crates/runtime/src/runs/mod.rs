@@ -25,7 +25,9 @@ mod remains;
 pub mod repro;
 mod resume;
 mod resume_error;
+mod session;
 mod start;
+mod step_session;
 mod verdict;
 mod waiting;
 
@@ -51,6 +53,7 @@ pub use repro::MAX_PARALLEL;
 pub(crate) use resume::Resume;
 pub use resume_error::{ResumeError, has_instances};
 pub(crate) use start::{ConcurrencyPolicy, Stale, Start};
+pub use step_session::{SessionPlace, TaskError, task_digest};
 
 pub use crate::store::folder::Beside;
 
@@ -58,6 +61,9 @@ use crate::{
     run::DriveError,
     store::{folder, workspace::Owner},
 };
+
+/// The path of the built-in recipe that orchestrates tasks.
+pub const ORCHESTRATOR: &str = "built-in:smart-orchestrator";
 
 /// All runs of a user.
 #[derive(Clone, Debug)]

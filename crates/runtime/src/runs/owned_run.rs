@@ -13,7 +13,9 @@ use engine::{
 };
 use recipe::digest::sha256;
 
-use super::{OpenError, OpenedRun, Runs, list::last_finish, open::spent, orphans::end_orphans};
+use super::{
+    OpenError, OpenedRun, Runs, list::last_finish, open::spent, orphans::end_orphans, session::RunSession,
+};
 use crate::{
     os::{clock, held_lock::HeldLock},
     report::RunResult,
@@ -30,17 +32,33 @@ use crate::{
 pub(crate) struct OwnedRun {
     _lock: HeldLock,
     claim: Option<Claim>,
+    session: Option<RunSession>,
 }
 
 impl OwnedRun {
     /// A run by its lock, without a workspace.
     pub(super) fn new(lock: HeldLock) -> OwnedRun {
-        OwnedRun { _lock: lock, claim: None }
+        OwnedRun { _lock: lock, claim: None, session: None }
     }
 
     /// The same with a workspace.
     pub(super) fn with(self, claim: Option<Claim>) -> OwnedRun {
         OwnedRun { claim, ..self }
+    }
+
+    /// The same with its session.
+    pub(super) fn in_session(self, session: Option<RunSession>) -> OwnedRun {
+        OwnedRun { session, ..self }
+    }
+
+    /// The note about its session for the journal, once.
+    pub(super) fn session_note(&mut self) -> Option<Event> {
+        self.session.as_mut().and_then(RunSession::take_note)
+    }
+
+    /// Its session.
+    pub(super) fn session(&mut self) -> &mut Option<RunSession> {
+        &mut self.session
     }
 
     /// Releases the run. The workspace marker of a run that ended is removed.

@@ -109,7 +109,7 @@ impl Runs {
     ) -> Result<(RunResult, Option<OwnedRun>), ResumeError> {
         let run = opened.folder.id();
         let is_ours = held.is_some();
-        let hold = held.map_or_else(|| own(&opened.folder), Ok)?;
+        let mut hold = held.map_or_else(|| own(&opened.folder), Ok)?;
         let (mut shown, mut journal) = self.take_opened(opened)?;
         let undone = super::owned_run::undo(&mut shown, &mut journal, resume.host.grace)?;
         if shown.state.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed) {
@@ -144,6 +144,8 @@ impl Runs {
         let mut problems = missing(&next.plan, &resume, &steps);
         let (was, given) = (shown.plan.root(), &shown.state.settings.given);
         problems.extend(unfit_anew(was, next.plan.root(), given, &resume.given, &working_dir));
+        let enter = || self.hold_session(&mut hold, &run, &mut resume.host);
+        problems.extend(problems.is_empty().then(enter).flatten());
         if !problems.is_empty() {
             return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
@@ -174,11 +176,11 @@ impl Runs {
         files::discard_file(&offered(folder));
         let AllowedResume { shown, journal, mut hold, is_ours, next, base, .. } = allowed;
         if !is_ours {
-            let workspace = self.workspace(&shown.header.recipe_path, &working_dir);
+            let given = &shown.state.settings.given;
+            let workspace = self.workspace(&shown.header.recipe_path, &working_dir, given);
             let others = super::ConcurrencyPolicy { beside: resume.beside, stale: super::Stale::Named };
-            let name = shown.header.recipe_name.clone();
-            let claimed = self.claim(&workspace, &run, &name, others, &resume.host)?;
-            first.extend(claimed.notes);
+            let claimed = self.claim(&workspace, &run, &shown.header.recipe_name, others, &resume.host)?;
+            first.extend(claimed.notes.into_iter().chain(hold.session_note()));
             hold = hold.with(claimed.claim);
             if let Some(log) = &log {
                 reporter.notice(Notice::Log { path: log.path() });
@@ -225,6 +227,7 @@ impl Runs {
             run_dir: Some(shown.folder.path().to_string_lossy().into_owned()),
             mask: shown.mask.clone(),
             resumes: shown.state.resumes,
+            result_only: shown.plan.root().result_only(),
             ..blocked(&shown.header.recipe_name, problems, &actions)
         }
     }

@@ -14,15 +14,17 @@ use engine::{
 use recipe::{plan::Plan, value::Map};
 
 use super::{
-    Job, OwnedRun, RunError, Runs, canonical_recipe,
+    Job, ORCHESTRATOR, OwnedRun, RunError, Runs, canonical_recipe,
     missing::{self, blocked_start, write_start},
     owned_run::noted,
+    session::RunSession,
 };
 use crate::{
     agents::AgentSettings,
     machine::{
         host::Host,
         preflight::{Problem, context_problems},
+        task_needs,
     },
     os::{clock, files, held_lock::HeldLock, process},
     report::RunResult,
@@ -80,6 +82,13 @@ pub(crate) enum Stale {
     Cleared,
 }
 
+/// What a new run holds before it has a folder.
+#[derive(Default)]
+struct TakenPlace {
+    claim: Option<Claim>,
+    session: Option<RunSession>,
+}
+
 /// A workspace that a run may work in.
 pub(crate) struct ClaimedWorkspace {
     /// The claim; absent if the run works next to the owner of the workspace.
@@ -101,7 +110,7 @@ impl Runs {
     /// The same, and keeps owning the run: it may not be over.
     pub(crate) fn start_held(
         &self,
-        start: Start<'_>,
+        mut start: Start<'_>,
         reporter: &mut dyn Reporter,
     ) -> Result<(RunResult, Option<OwnedRun>), RunError> {
         let problems = self.start_problems(&start);
@@ -111,15 +120,10 @@ impl Runs {
         let state = RunState::new(&start.plan, settings(&start));
         let run_id = self.new_id();
         let mut first = vec![run_started(&start, &run_id)];
-        let mut claim = None;
-        if !start.dry_run {
-            self.make_home()?;
-            let workspace = self.workspace(&start.plan.root().path, &start.working_dir);
-            let recipe = &start.plan.root().name;
-            let claimed = self.claim(&workspace, &run_id, recipe, start.others, &start.host)?;
-            claim = claimed.claim;
-            first.extend(claimed.notes);
-        }
+        let TakenPlace { claim, session } = match self.take_place(&run_id, &mut start, &mut first)? {
+            Ok(place) => place,
+            Err(problem) => return Ok((blocked_start(&start, &[problem]), None)),
+        };
         // if this fails, nothing that looks like a run stays
         let audit = create_audit(&start.options, &start.plan.root().name, &run_id)
             .inspect_err(|_| claim.iter().for_each(Claim::clear))?;
@@ -153,13 +157,42 @@ impl Runs {
             recipe,
             origin: start.origin,
         };
-        let hold = lock.map(|lock| OwnedRun::new(lock).with(claim));
+        let hold = lock.map(|lock| OwnedRun::new(lock).with(claim).in_session(session));
         Ok((job.run(first, reporter)?, hold))
     }
 
-    /// The workspace of a recipe in a directory.
-    pub(crate) fn workspace(&self, recipe: &str, working_dir: &Path) -> Workspace {
-        Workspace::new(&self.home, Path::new(recipe), working_dir)
+    /// Enters a new run into its tree of sessions and claims its workspace; a dry run needs neither.
+    fn take_place(
+        &self,
+        run_id: &str,
+        start: &mut Start<'_>,
+        first: &mut Vec<Event>,
+    ) -> Result<Result<TakenPlace, Problem>, RunError> {
+        if start.dry_run {
+            return Ok(Ok(TakenPlace::default()));
+        }
+        self.make_home()?;
+        let mut session = match self.enter_session(run_id, &mut start.host) {
+            Ok(session) => session,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let workspace = self.workspace(&start.plan.root().path, &start.working_dir, &start.given);
+        let recipe = &start.plan.root().name;
+        let claimed = self.claim(&workspace, run_id, recipe, start.others, &start.host)?;
+        first.extend(session.take_note().into_iter().chain(claimed.notes));
+        Ok(Ok(TakenPlace { claim: claimed.claim, session: Some(session) }))
+    }
+
+    /// The workspace of a recipe in a directory; each task of the orchestrator has its own.
+    pub(crate) fn workspace(&self, recipe: &str, working_dir: &Path, given: &Map) -> Workspace {
+        let text = |name: &str| given.get(name).map(|value| value.render().into_owned());
+        match text("task_description").filter(|_| recipe == ORCHESTRATOR) {
+            Some(task) => {
+                let dir = working_dir.join(text("repo_path").unwrap_or_default());
+                Workspace::of_task(&self.home, &task_needs::repository_of(&dir), &task)
+            }
+            None => Workspace::new(&self.home, Path::new(recipe), working_dir),
+        }
     }
 
     /// What is missing for a run. A dry run needs the recipe's own values, but neither programs nor credentials.
@@ -185,7 +218,8 @@ impl Runs {
         let claim = match workspace.claim(run_id)? {
             Ok(claim) => Some(claim),
             // a run inside the owner belongs to it: the session depth limits it, not the lock
-            Err(owner) if others.beside == Beside::Allowed || host.is_inside(&owner.run_id) => None,
+            Err(_) if others.beside == Beside::Allowed => None,
+            Err(owner) if host.is_inside(&owner.run_id) && !workspace.is_of_task => None,
             Err(owner) => {
                 let state = self.dir().join(&owner.run_id);
                 return Err(RunError::Busy { recipe: recipe.to_owned(), owner, state });

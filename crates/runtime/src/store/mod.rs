@@ -3,12 +3,16 @@
 pub(crate) mod answer_request;
 pub mod cancel_request;
 pub mod folder;
+pub(crate) mod issue_index;
 pub mod journal;
 pub mod large;
 pub(crate) mod line_diff;
+pub(crate) mod locked_json;
 pub mod outputs;
 pub mod secrets;
+pub mod session_trees;
 pub(crate) mod shown_contents;
 pub mod sources;
+pub mod step_file;
 pub mod values;
 pub mod workspace;

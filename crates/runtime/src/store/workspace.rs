@@ -24,6 +24,8 @@ use crate::{
 pub struct Workspace {
     dir: PathBuf,
     quarantine: PathBuf,
+    /// Whether it belongs to one task: not even a run inside its owner may do the same.
+    pub(crate) is_of_task: bool,
 }
 
 /// The live owner of a workspace.
@@ -65,7 +67,22 @@ impl Workspace {
     pub fn new(home: &Path, recipe: &Path, working_dir: &Path) -> Workspace {
         let recipe = fs::canonicalize(recipe).unwrap_or_else(|_| recipe.to_owned());
         let key = sha256(format!("{}\0{}", recipe.display(), working_dir.display()).as_bytes());
-        Workspace { dir: Workspace::all(home).join(&key[..24]), quarantine: Workspace::quarantine(home) }
+        Workspace::keyed(home, &key, false)
+    }
+
+    /// The workspace of a task of the orchestrator in a repository: other tasks run beside it.
+    pub fn of_task(home: &Path, repository: &Path, task: &str) -> Workspace {
+        let repository = fs::canonicalize(repository).unwrap_or_else(|_| repository.to_owned());
+        Workspace::keyed(
+            home,
+            &sha256(format!("{}\0\0{}", repository.display(), task.trim()).as_bytes()),
+            true,
+        )
+    }
+
+    fn keyed(home: &Path, key: &str, is_of_task: bool) -> Workspace {
+        let dir = Workspace::all(home).join(&key[..24]);
+        Workspace { dir, quarantine: Workspace::quarantine(home), is_of_task }
     }
 
     /// Claims the workspace for a run; returns the live owner if there is one.

@@ -49,6 +49,11 @@ pub(super) fn current() -> ProcessId {
     ProcessId { pid: getpid().as_raw_nonzero().get(), start_time: 0 }
 }
 
+/// The start time is unknown here.
+pub(super) fn identify(pid: i32) -> Option<ProcessId> {
+    Some(ProcessId { pid, start_time: 0 })
+}
+
 pub(super) fn is_alive(id: ProcessId) -> bool {
     is_running(id.pid)
 }

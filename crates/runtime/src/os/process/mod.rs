@@ -49,6 +49,8 @@ pub use crate::simulation::process::{Prepared, Running, prepare, start};
 pub const RUN_VARIABLE: &str = "RECIPE_RUNNER_RUN";
 /// The environment variable with the ids of the run and every run around it, outermost first, separated by spaces.
 pub const CHAIN_VARIABLE: &str = "RECIPE_RUNNER_CHAIN";
+/// The environment variable with the folder of the run.
+pub const RUN_DIR_VARIABLE: &str = "RECIPE_RUNNER_RUN_DIR";
 /// The environment variable with the step and its attempt (`path#attempt`).
 pub const STEP_VARIABLE: &str = "RECIPE_RUNNER_STEP";
 
@@ -85,6 +87,11 @@ impl ProcessId {
 /// Whether any process with this number is alive (a zombie is not).
 pub(crate) fn is_running(pid: u32) -> bool {
     i32::try_from(pid).is_ok_and(platform::is_running)
+}
+
+/// The live process with this number.
+pub(crate) fn identify(pid: u32) -> Option<ProcessId> {
+    i32::try_from(pid).ok().and_then(platform::identify).filter(|id| id.is_alive())
 }
 
 /// A process that is alive although it is not waited for.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::process::Child;
 
 pub(super) use super::groups::{
-    current, drain, has_nothing_left, is_alive, is_running, left, survivors, sweep,
+    current, drain, has_nothing_left, identify, is_alive, is_running, left, survivors, sweep,
 };
 use super::{Filter, Marker, ProcessId, groups};
 

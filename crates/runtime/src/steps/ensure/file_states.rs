@@ -180,6 +180,14 @@ pub(super) async fn digests(top: &Path, names: BTreeSet<Vec<u8>>) -> Result<Dige
     .await
 }
 
+/// One digest for the contents of several files, by their names below a directory.
+pub(crate) fn state_digest(dir: &Path, files: &[PathBuf]) -> String {
+    let line = |file: &PathBuf| format!("{}\0{}\n", from_dir(dir, file).display(), file_digest(file));
+    let mut lines: Vec<String> = files.iter().map(line).collect();
+    lines.sort();
+    sha256(lines.concat().as_bytes())
+}
+
 /// The digest of a file by its content, its permission to be executed and, of a link, its target. A file that cannot
 /// be read is known by its size and times.
 fn file_digest(path: &Path) -> String {

@@ -20,7 +20,7 @@ use recipe::plan::EnsureKind;
 use tokio::sync::{mpsc, watch};
 
 pub(crate) use file_pattern::FilePattern;
-pub(crate) use file_states::{ComparedFiles, FileStates};
+pub(crate) use file_states::{ComparedFiles, FileStates, state_digest};
 pub(crate) use rules::{ChangeRule, unmet};
 
 use crate::{
@@ -67,7 +67,7 @@ impl Baseline {
     }
 
     /// The files that differ from that state, or the reason why they are not known.
-    async fn changed(&self) -> Result<Vec<PathBuf>, String> {
+    pub(crate) async fn changed(&self) -> Result<Vec<PathBuf>, String> {
         let unknown =
             |error: String| format!("that the state of the files before the step is not known: {error}");
         let text = fs::read(&self.file).map_err(|error| unknown(error.to_string()))?;

@@ -75,6 +75,11 @@ pub(super) fn current() -> ProcessId {
     table::Row::own().map_or_else(groups::current, |row| row.id)
 }
 
+/// See [`crate::os::process::identify`].
+pub(super) fn identify(pid: i32) -> Option<ProcessId> {
+    if proc_is_ours() { table::Row::read(pid).map(|row| row.id) } else { groups::identify(pid) }
+}
+
 /// See [`crate::os::process::boot_id`].
 pub(super) fn boot_id() -> Option<String> {
     // start times distinguish process numbers of different boots; without a matching `/proc` they are unknown
