@@ -2,18 +2,25 @@
 //!
 //! Never acts on anything; reading arguments has no effect beyond `--help` and `--version` texts.
 
+pub(crate) mod compat;
 mod everywhere;
 pub(crate) mod help;
+mod manifest;
 pub(crate) mod options;
+pub(crate) mod orch;
 mod order;
+pub(crate) mod run_verbs;
+pub(crate) mod session;
 pub(crate) mod stored;
+pub(crate) mod task;
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use everywhere::longs;
-use options::{Format, OutputFormat, Places, RUN, Reading, RunOptions};
+pub(crate) use manifest::{ManifestAction, ManifestArgs};
+use options::{Format, Places, RUN, Reading, RunOptions};
 use recipe::syntax::PermissionLevel;
 
 /// Runs recipes: workflows of shell commands, coding agents and sub-recipes.
@@ -48,6 +55,8 @@ pub(crate) enum Verb {
         after_help = "A recipe that has the name of a command is run by its path: recipe-runner-rs ./list.yaml"
     )]
     Run(RunArgs),
+    /// Have a task in plain words done, and judge the result by evidence
+    Do(Box<task::DoArgs>),
     /// Check recipes and show every problem, without running anything
     Validate(ValidateArgs),
     /// Explain a recipe: its steps, conditions, limits and sub-recipes
@@ -86,6 +95,11 @@ pub(crate) enum Verb {
     Manifest(ManifestArgs),
     /// Compare local recipes with those of a git remote
     Sync(SyncArgs),
+    /// Rules for tasks and answers of agents, for use in recipes
+    #[command(hide = true)]
+    Orch(orch::OrchArgs),
+    /// Stand in for `amplihack`, for recipes that call it
+    Compat(compat::CompatArgs),
     /// Print the help of the program or of a command
     Help(help::HelpArgs),
     /// Print what a command line can be completed to, for the scripts of `completions`
@@ -102,6 +116,9 @@ pub(crate) struct RunArgs {
     /// Recipe file, or the name of a recipe in a search directory
     #[arg(value_name = "RECIPE")]
     pub(crate) recipe: Option<String>,
+    /// Values that the program itself gives; they are not typed again.
+    #[arg(skip)]
+    pub(crate) given: Vec<(String, recipe::value::Value)>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     /// Check the recipe and everything it names, then stop
@@ -263,33 +280,6 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) format: Format,
-}
-
-/// Digests of a directory's recipes.
-#[derive(Debug, Args)]
-pub(crate) struct ManifestArgs {
-    #[command(subcommand)]
-    pub(crate) action: ManifestAction,
-    /// How the result is written
-    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "text", global = true, help_heading = options::OUTPUT)]
-    pub(crate) output_format: OutputFormat,
-}
-
-/// What to do with a manifest.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ManifestAction {
-    /// Write the digests of all recipe files into _recipe_manifest.json
-    Write(ManifestDir),
-    /// Show recipe files that are new, modified or deleted since then; exit code 1 if there are any
-    Check(ManifestDir),
-}
-
-/// The directory of a manifest.
-#[derive(Debug, Args)]
-pub(crate) struct ManifestDir {
-    /// Directory with recipe files
-    #[arg(value_name = "DIR")]
-    pub(crate) dir: PathBuf,
 }
 
 /// Comparing with a git remote.

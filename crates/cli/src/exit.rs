@@ -28,6 +28,8 @@ pub(crate) enum Exit {
     Conflict = 7,
     /// The program itself failed.
     Broken = 8,
+    /// A program that it was to become is not installed.
+    NoProgram = 127,
     /// It was interrupted, and cleaned up.
     Interrupted = 130,
     /// It was asked to end, and cleaned up.

@@ -226,3 +226,49 @@ fn asking_again_for_json_or_for_a_rule_stays_in_the_session() {
     assert_eq!((output.code, env.calls()), (0, 4), "{}", output.all());
     assert!(env.asked(4, "argv").contains("--resume\ns-3\n"), "{}", env.asked(4, "argv"));
 }
+
+#[test]
+fn a_value_can_name_the_program_of_a_step() {
+    // O4: empty after its values are put in means the program of the run
+    for (binary, given, expected) in [
+        ("'{{who}}'", "who=codex", "codex"),
+        ("'{{who}}'", "who=", "claude"),
+        ("'{{who}}'", "who= ", "claude"),
+        ("['{{who}}', codex]", "who=", "codex"),
+        ("['{{who}}', claude]", "who=codex", "codex"),
+    ] {
+        let env = env().agent("codex", CODEX).agent("claude", "result 'I am claude'");
+        let recipe =
+            step(&format!(", agent_binary: {binary}")).replace("steps:", "context: {who: ''}\nsteps:");
+        let output = run(&env, &recipe, &["--set", given]);
+        assert_eq!(output.code, 0, "{binary} {given} {}", output.all());
+        assert_eq!(output.step("a")["usage"]["program"], expected, "{binary} {given}");
+        let shown = env.run(["explain", "r.yaml"]);
+        let line = "Program: {{who}}";
+        assert!(
+            shown.stdout.contains(line) && shown.stdout.contains("(decided when the step runs)"),
+            "{}",
+            shown.all()
+        );
+    }
+    let env = env().agent("claude", "echo ok");
+    let recipe = step(", agent_binary: '{{who}}'").replace("steps:", "context: {who: ''}\nsteps:");
+    let unknown = run(&env, &recipe, &["--set", "who=nobody"]);
+    assert_eq!((unknown.code, env.calls()), (1, 0), "{}", unknown.all());
+    assert!(unknown.step("a")["error"].to_string().contains("nobody"), "{}", unknown.all());
+    let undefined = run(&env, &step(", agent_binary: '{{wo}}'"), &["--validate-only", "--strict"]);
+    assert_eq!(undefined.code, 2, "{}", undefined.all());
+    assert!(undefined.all().contains("`wo`"), "{}", undefined.all());
+}
+
+#[test]
+fn a_value_can_name_the_program_that_recovers_a_recipe() {
+    let env = env()
+        .agent("codex", CODEX)
+        .agent("claude", "echo no; exit 1")
+        .file("child.yaml", "name: child\nsteps: [{id: x, command: exit 1}]\n");
+    let recipe = "name: r\ncontext: {who: codex}\nsteps:\n- {id: a, recipe: child, recovery_on_failure: true, agent_binary: '{{who}}'}\n";
+    run(&env, recipe, &[]);
+    assert_eq!(env.calls(), 1);
+    assert!(env.asked(1, "argv").contains("exec"), "codex was asked: {}", env.asked(1, "argv"));
+}

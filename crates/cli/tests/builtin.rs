@@ -2,14 +2,18 @@
 
 use testkit::{Output, TestEnv};
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 13] = [
     "cascade-workflow",
     "consensus-workflow",
     "debate-workflow",
+    "default-workflow",
+    "develop-cycle",
     "investigation-workflow",
     "n-version-workflow",
+    "orchestrator-round",
     "qa-workflow",
     "quality-audit-cycle",
+    "smart-orchestrator",
     "verification-workflow",
     "worktree-setup",
 ];
@@ -105,12 +109,20 @@ fn a_small_change_is_verified() {
 
 #[test]
 fn an_investigation_has_three_sides() {
-    let agent =
-        "case $prompt in *'Three investigators'*) grep -c '^side' <<<\"$prompt\" ;; *) echo side ;; esac";
-    let env = env(agent);
-    let output = check(&env, "investigation-workflow", &["question=Why?"], 0);
+    let agent = |place: &str| {
+        format!(
+            "case $prompt in *'Three investigators'*) echo '{{\"answer\": \"'$(grep -c '^side' <<<\"$prompt\")'\", \
+             \"findings\": [{{\"claim\": \"c\", \"evidence\": [{{\"kind\": \"path\", \"ref\": \"{place}\"}}]}}]}}' ;; \
+             *) echo side ;; esac"
+        )
+    };
+    let known = env(&agent("file:1"));
+    let output = check(&known, "investigation-workflow", &["question=Why?"], 0);
     assert!(output.stdout.lines().any(|line| line == "3"), "{}", output.all());
-    assert_eq!(calls(&env), 4);
+    assert!(output.stdout.contains("- c (file:1)"), "{}", output.all());
+    assert_eq!(calls(&known), 4);
+    let invented = check(&env(&agent("nowhere.rs:1")), "investigation-workflow", &["question=Why?"], 1);
+    assert!(invented.all().contains("INCONCLUSIVE"), "{}", invented.all());
 }
 
 #[test]

@@ -175,3 +175,72 @@ fn a_large_value_arrives_with_any_home_and_shell_options() {
         assert_eq!((output.code, output.value("use")), (0, "300000".into()), "{place} {}", output.all());
     }
 }
+
+#[test]
+fn every_process_of_a_step_knows_its_run_its_step_and_the_program() {
+    // the names survive a value of the same name: an alias never sets them
+    let recipe = "name: r\ncontext: {recipe_runner_run_dir: no, recipe_runner_step: no, recipe_runner_exe: no}\n\
+        hooks: {pre_step: 'echo \"$RECIPE_RUNNER_RUN_DIR $RECIPE_RUNNER_STEP\" >> hooks'}\n\
+        steps:\n- {id: round, recipe: inner, repeat: {until: 'True', max: 1}}\n";
+    let inner = "name: inner\nsteps:\n\
+        - {id: one, command: 'echo \"$RECIPE_RUNNER_RUN_DIR $RECIPE_RUNNER_STEP $RECIPE_RUNNER_EXE\"; test -e again || { touch again; exit 1; }', retry: {max_attempts: 2}}\n\
+        - {id: two, prompt: go, ensure: [{command: 'test -d \"$RECIPE_RUNNER_RUN_DIR\"'}]}\n";
+    let agent = "echo \"$RECIPE_RUNNER_RUN_DIR $RECIPE_RUNNER_STEP $RECIPE_RUNNER_EXE\"";
+    let env = env().agent("claude", agent).file("inner.yaml", inner);
+    let env = env.env("RECIPE_RUNNER_RUN_DIR", "/outside").env("RECIPE_RUNNER_STEP", "outside#1");
+    let output = env.json(recipe, &[]);
+    assert_eq!(output.code, 0, "{}", output.all());
+    let json = output.json();
+    let dir = json["run_dir"].as_str().unwrap_or_default();
+    let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
+    assert_eq!(output.step("round[0]/one")["output"], format!("{dir} round[0]/one#2 {program}"));
+    assert_eq!(output.step("round[0]/two")["output"], format!("{dir} round[0]/two#1 {program}"));
+    let hooks = env.read("hooks");
+    assert!(!hooks.is_empty() && hooks.lines().all(|line| line.starts_with(dir)), "{hooks}");
+}
+
+const ONLY: &str = "name: r\noutput: {template: 'the answer is {{b}}', only: true}\nsteps:\n\
+    - {id: a, command: 'echo noise; echo trouble >&2; printf half'}\n- {id: b, command: echo 42}\n\
+    - {id: c, prompt: go, parallel_group: g}\n- {id: d, command: echo beside, parallel_group: g}\n";
+
+#[test]
+fn stdout_can_be_kept_for_the_result_of_a_recipe() {
+    let env = env().agent("claude", "echo said");
+    let output = env.text(ONLY, &[]);
+    assert_eq!((output.code, output.stdout.as_str()), (0, "the answer is 42\n"), "{}", output.all());
+    for part in ["noise\n", "! trouble\n", "half\n", "d │ beside", "recipe 'r': completed", "run 2"] {
+        assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
+    }
+    let quiet = env.text(ONLY, &["--quiet"]);
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("the answer is 42\n", ""), "{}", quiet.all());
+    let json = env.json(ONLY, &[]);
+    assert_eq!(json.json()["output"], "the answer is 42");
+    assert!(env.run(["explain", "recipe.yaml"]).stdout.contains("Stdout: the result text alone"));
+    let dry = env.text(ONLY, &["--dry-run"]);
+    assert!(dry.stdout.contains("dry run"), "{}", dry.all());
+    // without a template the result is the output of the last step
+    let last =
+        "name: r\noutput: {only: true}\nsteps: [{id: a, command: echo x}, {id: b, command: echo last}]\n";
+    assert_eq!(env.text(last, &[]).stdout, "last\n");
+    // a sub-recipe does not decide for the recipe around it
+    env.write("inner.yaml", last);
+    let around = env.text("name: r\nsteps: [{id: a, recipe: inner}]\n", &["--quiet"]);
+    assert!(around.stdout.starts_with("x\nlast\n"), "{}", around.all());
+}
+
+#[test]
+fn a_failed_or_resumed_run_keeps_stdout_for_the_result_too() {
+    let recipe = "name: r\noutput: {template: 'result: {{b}}', only: true}\nsteps:\n\
+        - {id: a, command: echo noise}\n- {id: b, command: 'echo try; test -e go'}\n";
+    let env = env();
+    let failed = env.text(recipe, &[]);
+    assert_eq!(failed.code, 1, "{}", failed.all());
+    assert!(!failed.stdout.contains("noise") && !failed.stdout.contains("failed"), "{}", failed.all());
+    assert!(failed.stderr.contains("exit code 1"), "{}", failed.all());
+    let blocked =
+        env.shell("AMPLIHACK_SESSION_DEPTH=3 \"$RUNNER\" recipe.yaml; \"$RUNNER\" resume last > /dev/null");
+    assert!(blocked.stdout.is_empty() && blocked.stderr.contains("cannot start"), "{}", blocked.all());
+    env.write("go", "");
+    let resumed = env.run(["resume", "last"]);
+    assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "result: try\n"), "{}", resumed.all());
+}

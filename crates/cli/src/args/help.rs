@@ -13,9 +13,9 @@ const NAME: Style = Style::new().bold();
 
 /// The commands in groups.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Recipes", &["run", "validate", "explain", "list", "init"]),
+    ("Recipes", &["run", "do", "validate", "explain", "list", "init"]),
     ("Runs", &["runs", "show", "logs", "resume", "waiting", "answer", "cancel", "prune", "health"]),
-    ("More", &["doctor", "branch-name", "schema", "completions", "manifest", "sync", "help"]),
+    ("More", &["doctor", "branch-name", "schema", "completions", "manifest", "sync", "compat", "help"]),
 ];
 
 /// The options of a run that are needed most often.
@@ -55,9 +55,8 @@ pub(crate) fn overview(command: &Command) -> StyledStr {
         let about = arg.get_help().map(StyledStr::to_string).unwrap_or_default();
         text.push_str(&format!("  {NAME}{option:<26}{NAME:#}  {}\n", first_part(&about)));
     }
-    for (option, about) in [("-h, --help", "Print help"), ("-V, --version", "Print the version")] {
-        text.push_str(&format!("  {NAME}{option:<26}{NAME:#}  {about}\n"));
-    }
+    let last = "-h, --help, -V, --version";
+    text.push_str(&format!("  {NAME}{last:<26}{NAME:#}  Print help, or the version\n"));
     StyledStr::from(text)
 }
 

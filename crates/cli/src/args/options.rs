@@ -137,7 +137,7 @@ pub(crate) struct RunOptions {
     /// Clear stale locks left by dead runs
     #[arg(long, help_heading = RUN)]
     pub(crate) clear_stale: bool,
-    /// Behave as wrappers of other runners expect: allow 6 runs inside each other, and name a JSON log on stderr
+    /// For recipes of other runners: steps can call `amplihack`, 6 runs inside each other, a JSON log named on stderr
     #[arg(long, help_heading = RUN)]
     pub(crate) compat: bool,
     /// Directory that runs are stored in

@@ -104,6 +104,8 @@ pub(crate) struct ResumeArgs {
     #[arg(skip)]
     pub(crate) of_this_recipe: bool,
     #[command(flatten)]
+    pub(crate) task: super::task::TaskOptions,
+    #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) options: RunOptions,

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod branch_name;
 pub(crate) mod cancel;
+pub(crate) mod compat;
 pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod doctor;
@@ -14,6 +15,7 @@ pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod manifest;
+pub(crate) mod orch;
 pub(crate) mod prune;
 pub(crate) mod resume;
 pub(crate) mod run;
@@ -22,6 +24,7 @@ pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod stored_runs;
 pub(crate) mod sync;
+pub(crate) mod task;
 pub(crate) mod validate;
 pub(crate) mod waiting;
 pub(crate) mod welcome;
@@ -38,6 +41,7 @@ use crate::{
 pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
     match cli.verb.unwrap_or(Verb::Run(cli.run)) {
         Verb::Run(args) => run::run(args, environment, out),
+        Verb::Do(args) => task::perform(*args, environment, out),
         Verb::Validate(args) => validate::validate(&args, environment, out),
         Verb::Explain(args) => explain::explain(&args, environment, out),
         Verb::List(args) => Ok(list::list(&args, environment, out)),
@@ -46,6 +50,8 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
         Verb::Doctor(args) => Ok(doctor::doctor(&args, environment, out)),
         Verb::BranchName(args) => branch_name::print(&args, environment, out)
             .map_err(|failure| failure.announce(args.format.output_format, out)),
+        Verb::Orch(args) => orch::orch(&args, environment, out),
+        Verb::Compat(args) => compat::compat(args, environment, out),
         Verb::Schema(_) => Ok(schema::print(out)),
         Verb::Completions(args) => Ok(completions::print(&args, out)),
         Verb::Help(args) => {

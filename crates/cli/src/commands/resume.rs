@@ -4,6 +4,7 @@ mod planned;
 mod question;
 mod same_flags;
 
+use recipe::value::Value;
 use runtime::{
     os::shell_word::quote,
     repair::AcceptError,
@@ -69,6 +70,9 @@ fn stored(
 
 /// The request that the command line describes.
 fn request(args: &ResumeArgs, run: String, environment: &Environment) -> Result<ResumeRequest, Failure> {
+    let mut inputs = load_recipe::inputs(&args.reading.context, environment)?;
+    let values = args.task.values().into_iter();
+    inputs.own.extend(values.map(|(name, value)| (name.to_owned(), Value::text(value))));
     Ok(ResumeRequest {
         run,
         from: args.from.clone(),
@@ -79,7 +83,7 @@ fn request(args: &ResumeArgs, run: String, environment: &Environment) -> Result<
             (_, true) => Interrupted::Skip,
             _ => Interrupted::Ask,
         },
-        inputs: load_recipe::inputs(&args.reading.context, environment)?,
+        inputs,
         recipe: args.recipe.clone(),
         accept_repair: args.accept_repair,
         same_recipe: args.of_this_recipe,

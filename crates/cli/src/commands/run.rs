@@ -5,6 +5,7 @@ mod failing;
 use std::path::{Path, PathBuf};
 
 use runtime::{
+    orchestration::task_report,
     report::RunResult,
     requests::{RequestError, RunRequest},
 };
@@ -17,6 +18,7 @@ use crate::{
         ExplainArgs, RunArgs, ValidateArgs,
         options::{OutputFormat, RunOptions},
         stored::ResumeArgs,
+        task::TaskOptions,
     },
     commands::{explain, resume, validate},
     environment::Environment,
@@ -28,7 +30,7 @@ use crate::{
         failure::Failure,
         failure_block::{FailureView, ReportLength, Snippet},
         github::Workflow,
-        result::{self, ResultView},
+        result::{self, ResultView, SummaryPlace},
         terminal_listener::{Shown, TerminalListener, detail},
         wrap::UNLIMITED,
     },
@@ -82,10 +84,12 @@ pub(crate) fn run(args: RunArgs, environment: &Environment, out: &mut Out) -> Re
 
 /// The request that the command line describes.
 fn request(args: &RunArgs, asked: &str, environment: &Environment) -> Result<RunRequest, Failure> {
+    let mut inputs = load_recipe::inputs(&args.reading.context, environment)?;
+    inputs.own.extend(args.given.iter().cloned());
     Ok(RunRequest {
         recipe: asked.to_owned(),
         working_dir: working_dir(args.reading.places.working_dir.as_deref(), environment),
-        inputs: load_recipe::inputs(&args.reading.context, environment)?,
+        inputs,
         options: args.options.request(&args.reading, environment),
         beside: args.options.beside(),
         origin: Some(host::origin()),
@@ -110,9 +114,13 @@ pub(crate) fn conclude(
     if let (OutputFormat::Json, Some(run)) = (format, &result.run_id) {
         result.evidence = runs.evidence(run);
     }
+    let run = result.run_id.as_ref().filter(|_| result.recipe_name == "smart-orchestrator");
+    let opened = run.and_then(|run| runs.open(runs.find(run).ok()?).ok());
+    result.task = opened.as_ref().and_then(task_report).map(Box::new);
     let view = ResultView {
         format,
         detail: detail(options, environment),
+        summary: SummaryPlace::after(&result, options.quiet),
         width: match environment.stdout_is_terminal {
             true => environment.width,
             false => UNLIMITED,
@@ -168,6 +176,7 @@ fn resume_args(args: RunArgs, asked: String) -> ResumeArgs {
         plan_digest: None,
         yes: args.yes,
         of_this_recipe: true,
+        task: TaskOptions::default(),
         reading: args.reading,
         options: args.options,
         format: args.format,

@@ -3,6 +3,7 @@
 use engine::RunStatus;
 use jiff::Timestamp;
 use runtime::{
+    orchestration::task_report,
     report::{RunResult, StepResult, evidence::Process},
     runs::OpenedRun,
 };
@@ -29,6 +30,7 @@ use crate::{
         json::ResultJson,
         repairs::fixed,
         step_list::all_steps,
+        task::block,
         usage::agents,
         words::{count, duration, shortened},
         wrap::UNLIMITED,
@@ -48,6 +50,7 @@ pub(crate) fn show(args: &ShowArgs, environment: &Environment, out: &mut Out) ->
     out.hide(&shown.mask);
     let mut result = if args.evidence { shown.result_with_processes() } else { shown.result() };
     shown.add_prompts(&mut result);
+    result.task = task_report(&shown).map(Box::new);
     match format {
         OutputFormat::Json => out.json(&ResultJson(&result, &hints)),
         OutputFormat::Text => {
@@ -72,6 +75,10 @@ fn write(shown: &OpenedRun, result: &RunResult, view: &FailureView<'_>, out: &mu
     out.result(&format!("run {}: {}", result.run_id.as_deref().unwrap_or("?"), painted(result.status)));
     let mut lines = facts(shown, result);
     lines.extend(fixed(result).iter().map(|line| format!("  {line}")));
+    if let Some(task) = &result.task {
+        lines.push("task".to_owned());
+        lines.extend(block(task, result, hints).lines().map(|line| format!("  {line}")));
+    }
     lines.push("steps".to_owned());
     lines.extend(all_steps(result));
     lines.extend(notes(result, hints));

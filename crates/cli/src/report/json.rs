@@ -59,6 +59,9 @@ impl Serialize for ResultJson<'_> {
         if let Some(evidence) = &result.evidence {
             map.serialize_entry("evidence", &EvidenceJson { evidence, mask: &result.mask, hints })?;
         }
+        if let Some(task) = &result.task {
+            map.serialize_entry("orchestration", &task.told)?;
+        }
         if let Some(fix) = &result.auto_fix {
             map.serialize_entry("auto_fix", &auto_fix(fix, hints))?;
         }

@@ -1,5 +1,6 @@
 //! Output for users and programs: progress, results, failures and diagnostics.
 
+pub(crate) mod audience;
 pub(crate) mod diagnostics;
 pub(crate) mod failure;
 pub(crate) mod failure_block;
@@ -17,6 +18,7 @@ pub(crate) mod result;
 pub(crate) mod step_list;
 pub(crate) mod step_output;
 pub(crate) mod table;
+pub(crate) mod task;
 pub(crate) mod terminal_listener;
 pub(crate) mod usage;
 pub(crate) mod words;

@@ -19,7 +19,7 @@ use engine::{
         outcome::{SkipReason, StopCause},
     },
 };
-use recipe::plan::StepKind;
+use recipe::plan::{JsonMode, StepKind};
 use runtime::{
     os::clock,
     run::{Notice, Reporter},
@@ -32,6 +32,7 @@ use runtime::{
 use crate::{
     out::Out,
     report::{
+        audience::Audience,
         failure::clean,
         github::{END_GROUP, group},
         hints::Hints,
@@ -57,15 +58,6 @@ pub(crate) enum Manner {
     Icons,
 }
 
-/// Whether the result is for users or for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Audience {
-    /// The output of steps is shown.
-    People,
-    /// stdout is kept free for one JSON value.
-    Programs,
-}
-
 /// Shows a run line by line.
 pub(crate) struct Progress<'a> {
     out: &'a mut Out,
@@ -81,6 +73,8 @@ pub(crate) struct Progress<'a> {
     /// The last output of running steps, or the activity of their agents.
     last: HashMap<String, String>,
     agents: HashSet<String>,
+    /// Steps whose stdout is data.
+    data: HashSet<String>,
     labels: HashMap<String, String>,
     /// The next attempt, and its time.
     waits: HashMap<String, (u32, Instant)>,
@@ -121,6 +115,7 @@ impl<'a> Progress<'a> {
             beside: Labels::default(),
             last: HashMap::new(),
             agents: HashSet::new(),
+            data: HashSet::new(),
             labels: HashMap::new(),
             waits: HashMap::new(),
             hooks: HookFailures::default(),
@@ -212,6 +207,7 @@ impl<'a> Progress<'a> {
     }
 
     fn run_started(&mut self, started: &RunStarted, state: &RunState) {
+        self.audience = self.audience.of_run(state);
         let steps = count(state.root().steps.len(), "step");
         let run = match state.settings.dry_run {
             true => "dry run, nothing is executed".to_owned(),
@@ -221,6 +217,7 @@ impl<'a> Progress<'a> {
     }
 
     fn run_resumed(&mut self, resumed: &RunResumed, state: &RunState) {
+        self.audience = self.audience.of_run(state);
         let (recipe, kept) = (&state.root().unit.name, kept(state, resumed));
         self.line(&format!("[recipe {recipe}] resumed: {kept}"));
     }
@@ -250,6 +247,10 @@ impl<'a> Progress<'a> {
         }
         if is_agent(path, state) {
             self.agents.insert(path.to_owned());
+        }
+        // the data of a step is not text for people
+        if self.audience == Audience::ResultReader && gives_data(path, state) {
+            self.data.insert(path.to_owned());
         }
         let Some((frame, at)) = state.locate(path) else { return };
         let has_steps = state.frames[frame].has_steps(at);
@@ -317,12 +318,13 @@ impl Reporter for Progress<'_> {
             // wrappers look for it, even in quiet modes
             Notice::Log { path } => self.out.notice(&clean(&recipe_log(path))),
             Notice::Output { path, .. } if self.agents.contains(path) => {}
+            Notice::Output { path, stream: Stream::Stdout, .. } if self.data.contains(path) => {}
             Notice::Output { path, stream, bytes } => {
                 if self.tick().is_some() {
                     self.remember(path, bytes);
                 }
                 // quiet runs show only the errors of steps that fail, at the end
-                if stream == Stream::Stdout || self.manner != Manner::Quiet {
+                if self.audience.place(stream) == Stream::Stdout || self.manner != Manner::Quiet {
                     self.output(path, stream, bytes);
                 }
             }
@@ -360,7 +362,7 @@ impl Reporter for Progress<'_> {
     }
 
     fn wants_output(&self) -> bool {
-        self.audience == Audience::People
+        self.audience != Audience::Programs
     }
 
     fn has_room(&self) -> bool {
@@ -378,6 +380,11 @@ pub(crate) fn is_agent(path: &str, state: &RunState) -> bool {
         let step = &state.frames[frame].unit.steps[at];
         matches!(step.kind, StepKind::Agent(_)) && step.looped.is_none()
     })
+}
+
+/// Whether the output of a step is read as JSON.
+pub(crate) fn gives_data(path: &str, state: &RunState) -> bool {
+    state.locate(path).is_some_and(|(frame, at)| state.frames[frame].unit.steps[at].json != JsonMode::Text)
 }
 
 /// The answer of an agent.

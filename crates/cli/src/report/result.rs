@@ -15,6 +15,7 @@ use crate::{
         json::ResultJson,
         repairs::fixed,
         step_list::{INSTANCES, rehearsed, steps, word},
+        task,
         usage::agents,
         words::{counts, duration},
         wrap::wrapped,
@@ -32,12 +33,36 @@ pub(crate) enum Detail {
     Brief,
 }
 
+/// Where the lines about a run go that are not its result text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SummaryPlace {
+    /// After the result text.
+    Stdout,
+    /// To stderr: stdout is for the result text alone.
+    Stderr,
+    /// They are left out.
+    Nowhere,
+}
+
+impl SummaryPlace {
+    /// Where they go when a run has just ended.
+    pub(crate) fn after(result: &RunResult, quiet: bool) -> SummaryPlace {
+        match (result.result_only && !result.dry_run, quiet) {
+            (false, _) => SummaryPlace::Stdout,
+            (true, false) => SummaryPlace::Stderr,
+            (true, true) => SummaryPlace::Nowhere,
+        }
+    }
+}
+
 /// How a result is shown.
 pub(crate) struct ResultView<'a> {
     /// For people or for programs.
     pub(crate) format: OutputFormat,
     /// How much of it.
     pub(crate) detail: Detail,
+    /// Where the summary goes.
+    pub(crate) summary: SummaryPlace,
     /// The width of a line on stdout.
     pub(crate) width: usize,
     /// The part about a failure.
@@ -48,17 +73,33 @@ pub(crate) struct ResultView<'a> {
 pub(crate) fn show(result: &RunResult, view: &ResultView<'_>, out: &mut Out) -> Exit {
     match view.format {
         OutputFormat::Json => out.json(&ResultJson(result, view.failure.hints)),
-        OutputFormat::Text => {
-            if !result.output.is_empty() {
-                out.result_as_is(&clean(&result.output));
+        OutputFormat::Text => match task::of(result) {
+            Some(task) => {
+                task::show(task, result, view.failure.hints, view.summary == SummaryPlace::Nowhere, out);
             }
-            out.result(&clean(&summary(result, view.detail, view.width)));
-        }
+            None => show_text(result, view, out),
+        },
     }
-    if let Some(text) = failure(result, &view.failure) {
+    let own = task::of(result).map(|_| ());
+    if let Some(text) = failure(result, &view.failure).filter(|_| own.is_none()) {
         out.notice(&format!("\n{text}"));
     }
     result.reason.map_or(Exit::Success, Exit::of)
+}
+
+fn show_text(result: &RunResult, view: &ResultView<'_>, out: &mut Out) {
+    if !result.output.is_empty() {
+        out.result_as_is(&clean(&result.output));
+    }
+    match view.summary {
+        SummaryPlace::Stdout => {
+            out.result(&clean(&closing_lines(result, view.detail, view.width).join("\n")));
+        }
+        SummaryPlace::Stderr => {
+            out.notice(&clean(&closing_lines(result, Detail::Brief, view.failure.width).join("\n")));
+        }
+        SummaryPlace::Nowhere => {}
+    }
 }
 
 /// Tells the workflow around this program about a result.
@@ -75,8 +116,8 @@ pub(crate) fn tell_workflow(
     workflow.add_summary(result, failure(result, view).as_deref(), out);
 }
 
-/// The result in a few lines.
-fn summary(result: &RunResult, detail: Detail, width: usize) -> String {
+/// The result in a few lines, without its text.
+fn closing_lines(result: &RunResult, detail: Detail, width: usize) -> Vec<String> {
     let mut lines = match result.dry_run {
         true => [super::inputs::block(&result.inputs), rehearsed(result, detail)].concat(),
         false if detail == Detail::Brief => Vec::new(),
@@ -96,7 +137,7 @@ fn summary(result: &RunResult, detail: Detail, width: usize) -> String {
     lines.extend(wrapped(&end, width, 2));
     lines.extend(result.usage.as_ref().map(|usage| format!("agents: {}", agents(usage))));
     lines.extend(fixed(result));
-    lines.join("\n")
+    lines
 }
 
 /// The command that continues a run without repeating the work of agents, if a plain resume would repeat it.

@@ -9,11 +9,12 @@ use recipe::{
 use runtime::{requests::Listener, run::Reporter, runs::Runs};
 
 use super::{
+    audience::Audience,
     failure::clean,
     github::Workflow,
     hints::Hints,
     live::Live,
-    progress::{Audience, Manner, Progress},
+    progress::{Manner, Progress},
     prompt::{AskedRun, Prompt},
     result::Detail,
 };

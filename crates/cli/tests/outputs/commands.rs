@@ -19,6 +19,7 @@ fn help() {
 
             Recipes:
               run          Run a recipe (the same as the recipe alone)
+              do           Have a task in plain words done, and judge the result by evidence
               validate     Check recipes and show every problem, without running anything
               explain      Explain a recipe: its steps, conditions, limits and sub-recipes
               list         List the recipes that can be run by name
@@ -42,6 +43,7 @@ fn help() {
               completions  Print completions for a shell
               manifest     Write the digests of a directory's recipes, or compare them
               sync         Compare local recipes with those of a git remote
+              compat       Stand in for `amplihack`, for recipes that call it
               help         Print the help of the program or of a command
 
             Options: (`recipe-runner-rs run --help` shows all)
@@ -49,8 +51,7 @@ fn help() {
                   --dry-run               Show what would run
               -C, --working-dir DIR       Directory that the recipe works in
                   --output-format FORMAT  How the result is written
-              -h, --help                  Print help
-              -V, --version               Print the version
+              -h, --help, -V, --version   Print help, or the version
             --- stderr
         "#]],
     );
@@ -254,16 +255,24 @@ fn a_list() {
                 Three independent votes; two of three decide
             debate-workflow 1.0  built-in:debate-workflow
                 A structured debate with openings, rebuttals and a verdict
+            default-workflow 1.0  built-in:default-workflow
+                Understand, plan, implement, check, review, commit and, if asked, publish
+            develop-cycle 1.0  built-in:develop-cycle
+                One pass of check, review and fix over the work in a directory
             hello 1.0  .claude/recipes/hello.yaml
                 Greets
             investigation-workflow 1.0  built-in:investigation-workflow
                 Three agents investigate in parallel, a fourth one weighs what they found
             n-version-workflow 1.0  built-in:n-version-workflow
                 Three independent solutions in git worktrees; the best one that passes your check
+            orchestrator-round 1.0  built-in:orchestrator-round
+                One round of a task, from its execution to the verdict
             qa-workflow 1.0  built-in:qa-workflow
                 One agent answers one question, and changes nothing
             quality-audit-cycle 1.0  built-in:quality-audit-cycle
                 An agent fixes what your check finds, until it passes or two rounds are over
+            smart-orchestrator 1.0  built-in:smart-orchestrator
+                Classify a task, carry it out in rounds, judge it by evidence
             verification-workflow 1.0  built-in:verification-workflow
                 A trivial change made by an agent and verified by a command of yours
             worktree-setup 1.0  built-in:worktree-setup

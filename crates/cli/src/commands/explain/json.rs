@@ -45,6 +45,7 @@ fn describe_unit<'a>(unit: &'a Unit, expansion: &mut Expansion<'a>, view: &Surro
         },
         "shell": unit.shell.as_str(),
         "permissions": unit.limits.permissions.map(|permissions| permissions.level.as_str()),
+        "result_only": unit.result_only(),
         "schedule": if unit.is_graph { "graph" } else { "sequence" },
         "waves": expansion.waves(unit),
         "steps": steps,
@@ -155,8 +156,8 @@ fn add_kind(step: &Step, fields: &mut Map<String, Json>, machine: &Machine) {
                 None => add("prompt", json!(agent.prompt.text())),
             }
             add("model", json!(agent.model.as_ref().map(|model| model.text())));
-            add("agent_binary", programs(&agent.programs));
-            let asked = machine.asked(&agent.programs);
+            add("agent_binary", programs(&agent.programs.written()));
+            let asked = agent.programs.fixed().map(|named| machine.asked(&named)).unwrap_or_default();
             let said = agent.permissions;
             add("permissions", json!(said.map(|said| said.level.as_str())));
             add("permissions_required", json!(said.map(|said| said.required)));
@@ -181,13 +182,13 @@ fn add_kind(step: &Step, fields: &mut Map<String, Json>, machine: &Machine) {
             add("passes", json!(overrides.iter().map(|(name, _)| name).collect::<Vec<_>>()));
             add("recovery_on_failure", json!(recovery));
             add("model", json!(recoverer.model.as_ref().map(|model| model.text())));
-            add("agent_binary", programs(&recoverer.programs));
+            add("agent_binary", programs(&recoverer.programs.written()));
         }
     }
 }
 
 /// The programs that a step names: none, one, or a list.
-fn programs(names: &[String]) -> Json {
+fn programs(names: &[&str]) -> Json {
     match names {
         [] => Json::Null,
         [name] => json!(name),

@@ -22,7 +22,8 @@ pub(super) struct Machine {
     host: Host,
 }
 
-/// The program that a step would use.
+/// The program that a step would use; unknown if its name depends on a value.
+#[derive(Default)]
 pub(super) struct StepProgram {
     /// Its name; unknown if the configuration cannot be used.
     pub(super) name: Option<String>,

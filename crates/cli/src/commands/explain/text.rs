@@ -71,6 +71,7 @@ impl<'a> Page<'a> {
         let set: Vec<&str> = unit.env.set.iter().map(|(name, _)| name.as_str()).collect();
         self.line("", "Sets environment", set.join(", "));
         self.line("", "Shell", shell_word(unit.shell));
+        self.line("", "Stdout", if unit.result_only() { "the result text alone" } else { "" });
         self.context(unit);
         self.inputs(unit);
     }
@@ -209,8 +210,13 @@ impl<'a> Page<'a> {
                 let found = if agent.system_prompt.is_some() { "" } else { " (no file found)" };
                 let reference = agent.reference.as_ref().map(|agent| format!("{agent}{found}"));
                 self.line(indent, "Agent", reference.unwrap_or_default());
-                let asked = self.machine.asked(&agent.programs);
-                self.line(indent, "Program", asked.describe());
+                let program = match agent.programs.fixed() {
+                    Some(named) => self.machine.asked(&named).describe(),
+                    None => {
+                        format!("{} (decided when the step runs)", agent.programs.written().join(", "))
+                    }
+                };
+                self.line(indent, "Program", program);
                 self.line(indent, "Model", agent.model.as_ref().map_or("", |model| model.text()));
                 let permissions = agent.permissions.map(|permissions| match permissions.required {
                     true => permissions.level.as_str().to_owned(),
@@ -233,7 +239,7 @@ impl<'a> Page<'a> {
                     "Recovery",
                     if *recovery { "an agent tries to finish the work" } else { "" },
                 );
-                self.line(indent, "Program", recoverer.programs.join(", "));
+                self.line(indent, "Program", recoverer.programs.written().join(", "));
                 self.line(indent, "Model", recoverer.model.as_ref().map_or("", |model| model.text()));
             }
         }

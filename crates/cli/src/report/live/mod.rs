@@ -39,7 +39,7 @@ pub(crate) use text::{Keep, columns, fit, printable, squeeze};
 use self::{
     screen::{Screen, size},
     signals::Signals,
-    steps::collect,
+    steps::{Watched, collect},
     text::coloured,
     view::{Doing, Size, View, lines},
 };
@@ -47,10 +47,11 @@ use crate::{
     environment::TerminalFeatures,
     out::Out,
     report::{
+        audience::Audience,
         failure::clean,
         hints::Hints,
         hook_failures::HookFailures,
-        progress::{Audience, answer, is_agent},
+        progress::{answer, gives_data, is_agent},
         prompt::Prompt,
         step_output::Labels,
         words::{
@@ -80,25 +81,6 @@ pub(crate) struct Live<'a> {
     drawn: Option<Instant>,
     hooks: HookFailures,
     prompt: Option<Prompt>,
-}
-
-/// The state of a running step.
-#[derive(Default)]
-struct Watched {
-    /// Its last output, or the activity of its agent.
-    last: String,
-    /// Output that waits for the end of its line, on stdout and on stderr.
-    held: [Vec<u8>; 2],
-    /// The time of the next attempt, and why the last one failed.
-    wait: Option<(Timestamp, String)>,
-    /// Whether its raw output is for machines.
-    is_agent: bool,
-}
-
-impl Watched {
-    fn held(&mut self, stream: Stream) -> &mut Vec<u8> {
-        &mut self.held[usize::from(stream == Stream::Stderr)]
-    }
 }
 
 /// Something that scrolls away.
@@ -207,11 +189,13 @@ impl<'a> Live<'a> {
     fn event(&mut self, record: &Record, state: &RunState, mask: &Mask) {
         match &record.event {
             Event::RunStarted(started) => {
+                self.audience = self.audience.of_run(state);
                 let steps = count(state.root().steps.len(), "step");
                 self.line('▶', &format!("{}: {steps}, run {}", started.recipe, started.run_id));
                 self.view.since = Some(record.at);
             }
             Event::RunResumed(resumed) => {
+                self.audience = self.audience.of_run(state);
                 self.line('▶', &format!("resuming {}: {}", state.root().unit.name, kept(state, resumed)));
                 self.view.since = Some(record.at);
             }
@@ -278,6 +262,7 @@ impl<'a> Live<'a> {
         let watched = self.steps.entry(path.to_owned()).or_default();
         watched.wait = None;
         watched.is_agent = is_agent(path, state);
+        watched.is_data = self.audience == Audience::ResultReader && gives_data(path, state);
         if has_company(path, state) {
             self.labels.begin(path);
         }
@@ -307,14 +292,13 @@ impl<'a> Live<'a> {
 
     fn output(&mut self, path: &str, stream: Stream, bytes: &[u8]) {
         let watched = self.steps.entry(path.to_owned()).or_default();
-        if watched.is_agent {
+        if watched.is_agent || (watched.is_data && stream == Stream::Stdout) {
             return;
         }
         let last = bytes.split(|byte| *byte == b'\n').rev().map(|line| printable(line, Keep::Nothing));
-        if let Some(last) = last.map(|line| line.trim().to_owned()).find(|line| !line.is_empty()) {
-            watched.last = last;
-        }
-        if self.audience == Audience::People {
+        let last = last.map(|line| line.trim().to_owned()).find(|line| !line.is_empty());
+        watched.last = last.unwrap_or_else(|| std::mem::take(&mut watched.last));
+        if self.audience != Audience::Programs {
             self.print(path, stream, bytes);
         }
     }
@@ -387,7 +371,7 @@ impl Reporter for Live<'_> {
     }
 
     fn rest(&mut self, path: &str, stream: Stream, rest: Rest) {
-        if self.audience == Audience::People {
+        if self.audience != Audience::Programs {
             self.print_rest(path, stream, rest);
         }
     }

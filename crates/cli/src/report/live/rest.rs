@@ -37,12 +37,14 @@ impl Live<'_> {
 
     /// Whether output leaves as it is: no other step writes to the same place.
     fn passes_on(&self, path: &str, stream: Stream) -> bool {
-        stream == Stream::Stdout && !self.out.stdout_is_terminal && !self.labels.has(path)
+        let place = self.audience.place(stream);
+        place == Stream::Stdout && !self.out.stdout_is_terminal && !self.labels.has(path)
     }
 
     fn print_lines(&mut self, path: &str, stream: Stream, bytes: &[u8]) {
-        let text = self.labels.margin(path, stream, self.out.place(stream)).lines(bytes);
-        match stream {
+        let place = self.audience.place(stream);
+        let text = self.labels.margin(path, stream, self.out.place(place)).lines(bytes);
+        match place {
             Stream::Stderr => self.push(Chunk::Line(text)),
             _ if self.out.stdout_is_terminal => self.push(Chunk::Output(text)),
             _ => self.out.raw(text.as_bytes()),
@@ -62,17 +64,19 @@ impl Live<'_> {
 
     pub(super) fn print_rest(&mut self, path: &str, stream: Stream, rest: Rest) {
         let watched = self.steps.entry(path.to_owned()).or_default();
-        if watched.is_agent || self.out.leaves_out(path, &rest) {
+        let is_data = watched.is_data && stream == Stream::Stdout;
+        if watched.is_agent || is_data || self.out.leaves_out(path, &rest) {
             return;
         }
         let held = std::mem::take(watched.held(stream));
         if self.passes_on(path, stream) {
             return self.out.rest(rest);
         }
-        let margin = self.labels.margin(path, stream, self.out.place(stream));
+        let place = self.audience.place(stream);
+        let margin = self.labels.margin(path, stream, self.out.place(place));
         self.scroll(size());
         let erased = self.screen.erase(size().columns);
         self.out.steer(&erased);
-        self.out.lines(stream, Box::new(ShownLines { rest, held, margin }));
+        self.out.lines(place, Box::new(ShownLines { rest, held, margin }));
     }
 }

@@ -1,12 +1,37 @@
-//! The positions of running steps in their run.
+//! Running steps: their positions in their run, and what the live view knows about each.
 
 use engine::{
     RunState,
     run::frame::{Frame, FrameId},
 };
 
+use jiff::Timestamp;
+use runtime::store::outputs::Stream;
+
 use super::view::{Doing, Row};
 use crate::report::{failure::clean, words::counter};
+
+/// The state of a running step.
+#[derive(Default)]
+pub(super) struct Watched {
+    /// Its last output, or the activity of its agent.
+    pub(super) last: String,
+    /// Output that waits for the end of its line, on stdout and on stderr.
+    pub(super) held: [Vec<u8>; 2],
+    /// The time of the next attempt, and why the last one failed.
+    pub(super) wait: Option<(Timestamp, String)>,
+    /// Whether its raw output is for machines.
+    pub(super) is_agent: bool,
+    /// Whether its output is data for later steps, which the result does not show.
+    pub(super) is_data: bool,
+}
+
+impl Watched {
+    /// The output of a stream that waits for the end of its line.
+    pub(super) fn held(&mut self, stream: Stream) -> &mut Vec<u8> {
+        &mut self.held[usize::from(stream == Stream::Stderr)]
+    }
+}
 
 /// The running steps of a recipe, and those below them.
 pub(super) fn collect(state: &RunState, frame: FrameId, depth: usize, rows: &mut Vec<Row>) {

@@ -15,7 +15,7 @@ const SHOWN: usize = 100;
 
 impl Progress<'_> {
     pub(super) fn output(&mut self, path: &str, stream: Stream, bytes: &[u8]) {
-        if stream == Stream::Stdout && !self.beside.has(path) {
+        if self.passes_on(path, stream) {
             return self.out.raw(bytes);
         }
         let held = self.lines.entry((path.to_owned(), stream)).or_default();
@@ -25,9 +25,15 @@ impl Progress<'_> {
         }
     }
 
+    /// Whether output leaves as it is.
+    fn passes_on(&self, path: &str, stream: Stream) -> bool {
+        self.audience.place(stream) == Stream::Stdout && !self.beside.has(path)
+    }
+
     fn print_lines(&mut self, path: &str, stream: Stream, bytes: &[u8]) {
-        let text = self.beside.margin(path, stream, self.out.place(stream)).lines(bytes);
-        match stream {
+        let place = self.audience.place(stream);
+        let text = self.beside.margin(path, stream, self.out.place(place)).lines(bytes);
+        match place {
             Stream::Stderr => self.out.notice_as_is(&text),
             _ => {
                 self.out.begin_line();
@@ -58,18 +64,19 @@ impl Progress<'_> {
 
     /// Shows output for which there was no room before.
     pub(super) fn output_rest(&mut self, path: &str, stream: Stream, rest: Rest) {
-        let is_hidden = stream == Stream::Stderr && self.manner == Manner::Quiet;
+        let place = self.audience.place(stream);
+        let is_hidden = place == Stream::Stderr && self.manner == Manner::Quiet;
         if is_hidden || self.agents.contains(path) || self.out.leaves_out(path, &rest) {
             return;
         }
-        if stream == Stream::Stdout && !self.beside.has(path) {
+        if self.passes_on(path, stream) {
             return self.out.rest(rest);
         }
         let held = self.lines.remove(&(path.to_owned(), stream)).unwrap_or_default();
-        let margin = self.beside.margin(path, stream, self.out.place(stream));
-        if stream == Stream::Stdout {
+        let margin = self.beside.margin(path, stream, self.out.place(place));
+        if place == Stream::Stdout {
             self.out.begin_line();
         }
-        self.out.lines(stream, Box::new(ShownLines { rest, held, margin }));
+        self.out.lines(place, Box::new(ShownLines { rest, held, margin }));
     }
 }

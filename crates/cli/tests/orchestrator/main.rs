@@ -1,0 +1,10 @@
+//! `do` and the workflows of tasks: whole runs with scripted agents, real repositories and a `gh` that records its calls.
+
+mod development;
+mod failures;
+mod going_on;
+mod light;
+mod places;
+mod publishing;
+mod rules;
+mod world;
