@@ -101,32 +101,40 @@ fn a_list() {
         NARROW,
         "$RUNNER list",
         expect![[r#"
-        cascade-workflow 1.0  built-in:cascade-workflow
-            Up to three attempts, each with the next model and the failure of the last
-              one
-        consensus-workflow 1.0  built-in:consensus-workflow
-            Three independent votes; two of three decide
-        debate-workflow 1.0  built-in:debate-workflow
-            A structured debate with openings, rebuttals and a verdict
-        hello 1.0  recipes/hello.yaml
-            Greets
-        investigation-workflow 1.0  built-in:investigation-workflow
-            Three agents investigate in parallel, a fourth one weighs what they found
-        n-version-workflow 1.0  built-in:n-version-workflow
-            Three independent solutions in git worktrees; the best one that passes your
-              check
-        qa-workflow 1.0  built-in:qa-workflow
-            One agent answers one question, and changes nothing
-        quality-audit-cycle 1.0  built-in:quality-audit-cycle
-            An agent fixes what your check finds, until it passes or two rounds are over
-        verification-workflow 1.0  built-in:verification-workflow
-            A trivial change made by an agent and verified by a command of yours
-        worktree-setup 1.0  built-in:worktree-setup
-            A git worktree and branch for a task, made or found again
-        Your own recipes: put them into `recipes` in your project, or into a directory
-        that you name with `-R DIR`. `NAME` also runs `./NAME.yaml`; a file is run by
-        its path.
-    "#]],
+            cascade-workflow 1.0  built-in:cascade-workflow
+                Up to three attempts, each with the next model and the failure of the last
+                  one
+            consensus-workflow 1.0  built-in:consensus-workflow
+                Three independent votes; two of three decide
+            debate-workflow 1.0  built-in:debate-workflow
+                A structured debate with openings, rebuttals and a verdict
+            default-workflow 1.0  built-in:default-workflow
+                Understand, plan, implement, check, review, commit and, if asked, publish
+            develop-cycle 1.0  built-in:develop-cycle
+                One pass of check, review and fix over the work in a directory
+            hello 1.0  recipes/hello.yaml
+                Greets
+            investigation-workflow 1.0  built-in:investigation-workflow
+                Three agents investigate in parallel, a fourth one weighs what they found
+            n-version-workflow 1.0  built-in:n-version-workflow
+                Three independent solutions in git worktrees; the best one that passes your
+                  check
+            orchestrator-round 1.0  built-in:orchestrator-round
+                One round of a task, from its execution to the verdict
+            qa-workflow 1.0  built-in:qa-workflow
+                One agent answers one question, and changes nothing
+            quality-audit-cycle 1.0  built-in:quality-audit-cycle
+                An agent fixes what your check finds, until it passes or two rounds are over
+            smart-orchestrator 1.0  built-in:smart-orchestrator
+                Classify a task, carry it out in rounds, judge it by evidence
+            verification-workflow 1.0  built-in:verification-workflow
+                A trivial change made by an agent and verified by a command of yours
+            worktree-setup 1.0  built-in:worktree-setup
+                A git worktree and branch for a task, made or found again
+            Your own recipes: put them into `recipes` in your project, or into a directory
+            that you name with `-R DIR`. `NAME` also runs `./NAME.yaml`; a file is run by
+            its path.
+        "#]],
     );
 }
 

@@ -114,6 +114,8 @@ pub struct RunState {
     pub repair: Option<RepairBegan>,
     /// Its questions, by the paths of the steps that ask.
     pub questions: BTreeMap<String, AskedQuestion>,
+    /// The requests whose answers are recorded.
+    taken_answers: HashSet<String>,
     /// Agents that were started and whose end is unknown.
     pub(crate) started_agents: HashMap<String, u64>,
     tries: HashMap<String, RetryCounts>,
@@ -156,6 +158,7 @@ impl RunState {
             unproven: HashMap::new(),
             asked_again: HashMap::new(),
             questions: BTreeMap::new(),
+            taken_answers: HashSet::new(),
             kept: HashMap::new(),
             skip: HashSet::new(),
             cleaning: HashSet::new(),

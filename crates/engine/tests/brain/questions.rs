@@ -6,7 +6,7 @@ use engine::{
         actions::Happening,
         ending::end_reason,
         event::{Answered, QuestionPut, RunResumed, Via},
-        origin::Surface,
+        origin::{Origin, Surface},
         question::{
             AnswerDraft, AnswerRefusal, GivenAnswer, QuestionStatus, by_timeout, judge, without_instances,
         },
@@ -162,6 +162,18 @@ fn a_recorded_answer_is_used_once_by_the_next_process() {
     run.record(Event::RunResumed(RunResumed::default()), None);
     run.advance();
     assert_eq!(run.begun(), ["start z 2"], "an answered question is kept like a completed step");
+}
+
+#[test]
+fn an_answer_is_taken_once_even_if_its_question_is_put_again() {
+    let mut run = Driven::new(ASK, "", parallel(1));
+    put(&mut run, "q");
+    let origin = Origin { surface: Surface::Cli, actor: None, request_id: "r1".to_owned(), at: at(5) };
+    run.record(Event::Answered(Answered { origin: Some(origin), ..answer("q", "approve") }), None);
+    run.record(Event::RunResumed(RunResumed { rerun: vec!["q".to_owned()], ..RunResumed::default() }), None);
+    run.advance();
+    put(&mut run, "q");
+    assert!(run.state.has_taken_answer("r1") && !run.state.has_taken_answer("r2"));
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl Driver<'_> {
         let Some(asked) = self.state.questions.get(&request.path).cloned() else {
             return refused(AnswerRefusal::Withdrawn);
         };
-        if asked.answer().is_some_and(|answered| is_from(answered, id)) {
+        if self.state.has_taken_answer(id) {
             return Ok(Some(AnswerReceipt::Taken));
         }
         let is_open = asked.status == engine::run::question::QuestionStatus::Open;
@@ -106,11 +106,6 @@ pub(super) async fn question_due(deadline: Option<jiff::Timestamp>) {
     let left = deadline.as_millisecond() - clock::now().as_millisecond();
     let left = u64::try_from(left).unwrap_or(0);
     tokio::time::sleep(std::time::Duration::from_millis(left)).await;
-}
-
-/// Whether an answer came with this request.
-pub(crate) fn is_from(answered: &Answered, request: &str) -> bool {
-    answered.origin.as_ref().is_some_and(|origin| origin.request_id == request)
 }
 
 /// Reads what a question shows.

@@ -32,7 +32,7 @@ mod start_agent;
 mod start_step;
 mod tasks;
 
-pub(crate) use ask::{AnswerVerdict, decide_answer, is_from};
+pub(crate) use ask::{AnswerVerdict, decide_answer};
 pub(crate) use cleanup::CLEANUP_TIME;
 pub use drive_error::DriveError;
 pub use driver::{DrivenRun, Driver, Parts};

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     os::{clock, held_lock::HeldLock},
     report::asks::Ask,
-    run::{AnswerVerdict, is_from, waiting_words},
+    run::{AnswerVerdict, waiting_words},
     store::{
         answer_request::{self, AnswerLetter, AnswerReceipt},
         folder::RunFolder,
@@ -213,7 +213,7 @@ impl Runs {
             return Err(AnswerError::NoQuestion { run: folder.id() });
         };
         // its owner recorded it and died before it could say so
-        if asked.answer().is_some_and(|answered| is_from(answered, id)) {
+        if shown.state.has_taken_answer(id) {
             return Ok(());
         }
         let (event, refusal) = match verdict(&shown, asked, letter)? {

@@ -11,7 +11,7 @@ use engine::{
 use super::{OpenError, OpenedRun, Runs, owned_run::tell};
 use crate::{
     report::waiting_repair::{AcceptError, usable_repair},
-    run::{AnswerVerdict, Reporter, decide_answer, is_from},
+    run::{AnswerVerdict, Reporter, decide_answer},
     store::{
         answer_request::{self, AnswerLetter, AnswerReceipt},
         folder::RunFolder,
@@ -31,9 +31,7 @@ impl Runs {
             let (mut shown, mut journal) = self.take(folder.clone())?;
             let (event, receipt) = match shown.state.questions.get(&letter.path).cloned() {
                 None => (None, AnswerReceipt::Refused(AnswerRefusal::Withdrawn)),
-                Some(asked) if asked.answer().is_some_and(|answered| is_from(answered, id)) => {
-                    (None, AnswerReceipt::Taken)
-                }
+                Some(_) if shown.state.has_taken_answer(id) => (None, AnswerReceipt::Taken),
                 Some(asked) => match verdict(&shown, asked, letter)? {
                     AnswerVerdict::Taken(answered) => {
                         (Some(Event::Answered(*answered)), AnswerReceipt::Taken)

@@ -29,7 +29,13 @@ impl RunState {
         }
     }
 
+    /// Whether the answer of a request is recorded, even if its question was put again since.
+    pub fn has_taken_answer(&self, request: &str) -> bool {
+        self.taken_answers.contains(request)
+    }
+
     pub(super) fn question_answered(&mut self, answered: &Answered) {
+        self.taken_answers.extend(answered.origin.iter().map(|origin| origin.request_id.clone()));
         if let Some(asked) = self.questions.get_mut(&answered.path) {
             asked.status = QuestionStatus::Answered(Box::new(answered.clone()));
         }
