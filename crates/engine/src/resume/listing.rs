@@ -69,13 +69,15 @@ impl Work<'_> {
     fn find_cleanup(&self, id: FrameId, steps: &[Entry], found: &mut Vec<String>) {
         let state = self.request.state;
         let continues = self.cleaning.contains(&state.frames[id].path);
+        let is_kept =
+            |path: &str| steps.iter().any(|entry| entry.path == path && entry.action == StepPlan::Keep);
         for at in 0..state.frames[id].steps.len() {
             let path = state.frames[id].step_path(at);
             match state.standing(id, at) {
                 _ if self.failed.contains(&path) => {}
                 Some(step) if step.is_cleanup && continues && step.status.is_final() => {}
                 Some(step) if step.is_cleanup && !continues => found.push(path),
-                _ if steps.iter().any(|entry| entry.path == path && entry.action == StepPlan::Keep) => {}
+                _ if state.is_finished(id, at) && is_kept(&path) => {}
                 _ => state.below(id, at).into_iter().for_each(|child| self.find_cleanup(child, steps, found)),
             }
         }
