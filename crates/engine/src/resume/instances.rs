@@ -76,13 +76,17 @@ impl Work<'_> {
         if around == Around::Redone && entry.action == StepPlan::Rerun {
             entry.reason = LOOP_REDONE.to_owned();
         }
-        if entry.action == StepPlan::Keep && around == Around::Itself && self.may_change(id) {
-            entry.reason = format!("{}; it is kept if its inputs stay the same", entry.reason);
-        }
         let inside = self.around_inside(&path, &entry, around);
+        let first = out.len();
         out.push(entry);
         if let (Some(child), Some(unit)) = (below, self.nested(&path, step)) {
             self.entries(child, &unit, inside, out);
+        }
+        // the steps of its recipe stay or go with it
+        if around == Around::Itself && self.may_change(id) {
+            for entry in out[first..].iter_mut().filter(|entry| entry.action == StepPlan::Keep) {
+                entry.reason = format!("{}; it is kept if its inputs stay the same", entry.reason);
+            }
         }
     }
 
