@@ -67,7 +67,7 @@ impl Scope {
     }
 }
 
-/// RetryCounts seeds in threads until they are through, the time is over, or some have failed.
+/// Tries seeds in threads until they are through, the time is over, or some have failed.
 fn try_seeds<S: Default>(scope: &Scope, try_one: impl Fn(u64, &mut S) -> Result<(), String> + Sync) -> u64 {
     let next = AtomicU64::new(0);
     let failures: Mutex<Vec<String>> = Mutex::default();

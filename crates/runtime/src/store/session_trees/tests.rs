@@ -1,4 +1,4 @@
-//! Files of trees: whole after every change, whoever dies meanwhile.
+//! Files of session trees. A file is complete after every change, even if a process is killed during it.
 
 use engine::session_tree::{SessionKind, SessionStatus};
 use std::{fs, os::unix::fs::PermissionsExt as _};
