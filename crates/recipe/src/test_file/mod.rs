@@ -5,6 +5,7 @@
 mod case;
 mod check;
 mod expectations;
+mod matcher;
 mod merge;
 mod paths;
 mod pattern;
@@ -18,7 +19,7 @@ pub use case::{
 };
 pub use check::{Vocabulary, check};
 pub use expectations::{CommandsExpected, Expectations, Expected, Matcher, MatcherWords, PathExpected};
-pub use pattern::{Rank, StepPattern};
+pub use pattern::{Rank, StepPattern, text_fits};
 pub use read::{TestReading, read};
 pub use stub::{
     AgentReply, BashReply, Fault, RecipeReply, ReplyKind, Selected, Stub, StubCall, StubKey, StubPlan,
