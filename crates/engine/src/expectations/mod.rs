@@ -44,6 +44,8 @@ pub struct CaseFacts {
     pub files: Vec<(String, FileFact)>,
     /// The paths that differ from those before the case, sorted.
     pub changed: Vec<String>,
+    /// The scratch folder, which has another name each time.
+    pub scratch: String,
 }
 
 /// How a step ended.
