@@ -128,6 +128,8 @@ pub struct StepState {
     pub started_at: Option<Timestamp>,
     /// When it finished.
     pub finished_at: Option<Timestamp>,
+    /// The milliseconds that earlier processes worked on it, if this one continues it.
+    pub worked_before: u64,
     /// Its end; shared, because every resume takes it over.
     pub ended: Option<Arc<Ended>>,
     /// Its value.
