@@ -19,6 +19,7 @@ impl RunState {
     /// Starts again with the current plan, and keeps finished steps that do not run again.
     pub(crate) fn resume(&mut self, plan: &Plan, resumed: &RunResumed) {
         self.count_lost_agents();
+        self.note_cut_off();
         let rerun: HashSet<&str> = resumed.rerun.iter().chain(&resumed.cleanup).map(String::as_str).collect();
         let failed: HashSet<&str> = resumed.failed.iter().map(String::as_str).collect();
         self.cleaning = failed.iter().map(|path| around(path).unwrap_or_default().to_owned()).collect();
