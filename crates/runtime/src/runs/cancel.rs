@@ -115,6 +115,7 @@ impl Runs {
         let OpenedRun { folder, header, mut state, plan, generation, .. } = shown;
         state.take_over_to_stop();
         let job = Job {
+            performer: self.performer.clone(),
             run_id: folder.id(),
             tracking_id: header.tracking_id,
             folder: Some(folder.clone()),
