@@ -150,6 +150,11 @@ pub(crate) fn discard_file(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
+/// Removes a folder if nothing is in it.
+pub(crate) fn discard_empty_dir(path: &Path) {
+    let _ = fs::remove_dir(path);
+}
+
 /// Removes a folder, with everything in it, that does no harm if it stays.
 pub(crate) fn discard_dir(path: &Path) {
     let _ = fs::remove_dir_all(path);

@@ -72,6 +72,11 @@ pub(crate) fn set_clock(to: Timestamp) {
     with(|stage| stage.base = stage.now().max(to));
 }
 
+/// The id of the first run of every case.
+pub(crate) fn first_run() -> String {
+    format!("{}aaaa", START.strftime("%Y%m%d-%H%M%S-%3f"))
+}
+
 /// An id that no other run of the case has, without its time.
 pub(crate) fn next_letters() -> Option<String> {
     with(|stage| {

@@ -84,14 +84,6 @@ pub enum CaseError {
         /// Its number in the case.
         number: usize,
     },
-    /// An answer was never used.
-    #[error("the answer to `{path}` was not used: that question was not asked")]
-    UnusedAnswer {
-        /// The question.
-        path: String,
-        /// Its number in the case.
-        number: usize,
-    },
     /// `auto` finds no value.
     #[error("`auto` finds no value for the `json_schema` of `{path}`: {why}")]
     Auto {
