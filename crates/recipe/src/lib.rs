@@ -10,6 +10,7 @@ pub mod diagnostic;
 pub mod digest;
 pub mod document;
 pub mod env_name;
+pub mod field_places;
 pub mod graph;
 pub mod input_type;
 pub mod json;

@@ -3,20 +3,30 @@
 //! Never runs a case and never reads a file: `cases` come with the defaults of their file already merged.
 
 mod case;
+mod check;
 mod expectations;
+mod matcher;
+mod merge;
+mod paths;
 mod pattern;
+mod read;
 mod stub;
+pub mod syntax;
 
 pub use case::{
     BashMode, CaseAnswer, CaseOptions, CaseReply, CaseTags, KillMoment, KillPoint, Program, ProgramReply,
     TestCase,
 };
+pub use check::{Vocabulary, check};
 pub use expectations::{CommandsExpected, Expectations, Expected, Matcher, MatcherWords, PathExpected};
-pub use pattern::{Rank, StepPattern};
+pub use pattern::{Rank, StepPattern, text_fits};
+pub use read::{TestReading, read};
 pub use stub::{
     AgentReply, BashReply, Fault, RecipeReply, ReplyKind, Selected, Stub, StubCall, StubKey, StubPlan,
     StubReply, StubUsage, select,
 };
+
+pub use syntax::{reference, schema};
 
 use crate::source::Place;
 

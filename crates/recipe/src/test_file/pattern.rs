@@ -77,11 +77,11 @@ fn segments_match(pattern: &[Segment], path: &[&str]) -> bool {
 /// Whether one segment fits: as it is, or without the number of its instance.
 fn segment_matches(pattern: &str, segment: &str) -> bool {
     let looped = segment.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')).map(|(name, _)| name);
-    fits(pattern, segment) || looped.is_some_and(|name| fits(pattern, name))
+    text_fits(pattern, segment) || looped.is_some_and(|name| text_fits(pattern, name))
 }
 
 /// Whether a text fits a pattern in which `*` stands for any characters.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
+pub fn text_fits(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut from) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

@@ -240,3 +240,13 @@ crate::syntax::kinds::words! {
         HangAfterResult "hang_after_result",
     }
 }
+
+impl std::fmt::Display for StubKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StubKey::Steps(pattern) => f.write_str(pattern.as_str()),
+            StubKey::Recovery(pattern) => write!(f, "recovery:{}", pattern.as_str()),
+            StubKey::Repair => f.write_str("repair"),
+        }
+    }
+}

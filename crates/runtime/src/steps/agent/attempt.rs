@@ -14,7 +14,7 @@ use engine::{
     run::{
         budget::{self, Limit},
         cause::{NulPlace, Refusal},
-        event::Usage,
+        event::{Ended, Usage},
         message::{budget_used_up, step_failed, tried},
         outcome::{AgentTrouble, KnownBy},
     },
@@ -292,6 +292,7 @@ async fn read_answer(
             break;
         }
         watch.tell(&task.path, format!("asked again for JSON: {problem}"));
+        finished.ended.asked_for_json += 1;
         let account = task.ledger.open(&task.path);
         let prompt = reminder(&task.request.prompt, &problem);
         let call = ask_once_more(task, &prompt, account, calls, watch).await?;
@@ -308,7 +309,11 @@ async fn read_answer(
                 partial,
                 code,
                 ..
-            } => return Ok(failed(outcome, &error, partial, code)),
+            } => {
+                let asked_for_json = finished.ended.asked_for_json;
+                let stopped = failed(outcome, &error, partial, code);
+                return Ok(AttemptResult { ended: Ended { asked_for_json, ..stopped.ended }, ..stopped });
+            }
             // the first answer is kept, even without JSON, if the second call fails
             Call { result: Err(error), trouble, trouble_by, .. } => {
                 finished.notes.push(format!("asking again for JSON failed: {error}"));
@@ -321,6 +326,7 @@ async fn read_answer(
         let mut refused =
             AttemptResult::failed("agent", Outcome::Refused(Refusal::Nul(NulPlace::Answer(at))), "");
         refused.ended.note_code(code);
+        refused.ended.asked_for_json = finished.ended.asked_for_json;
         return Ok(refused);
     }
     finished.ended.cut_bytes = answer.cut;
