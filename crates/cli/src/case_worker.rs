@@ -2,10 +2,17 @@
 //!
 //! Not a command for users: `args` does not describe it.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
+use recipe::{
+    source::Sources,
+    test_file::{self, TestFile},
+};
 use runtime::{
-    machine::local::SettingError,
+    machine::{discovery::read_bounded, local::SettingError},
     os::guardian::Guardian,
     recipe_tests::{CaseFace, serve},
     report::RunResult,
@@ -39,11 +46,20 @@ pub(crate) fn is_asked(arguments: &[OsString]) -> bool {
 
 /// Performs cases until its input ends.
 pub(crate) fn work() -> Exit {
-    let face = CaseFace { result, failure, built_in: || builtin::RECIPES.to_vec() };
+    let face = CaseFace { read, result, failure, built_in: || builtin::RECIPES.to_vec() };
     match serve(&face) {
         Ok(()) => Exit::Success,
         Err(_) => Exit::Broken,
     }
+}
+
+/// Reads a test file. Its problems were reported before the first case.
+fn read(file: &Path, _recipe: &Path) -> Result<TestFile, String> {
+    let bytes = read_bounded(file).map_err(|error| error.to_string())?;
+    let text = recipe::yaml::decode(&bytes).map_err(|error| error.to_string())?;
+    let mut sources = Sources::default();
+    let id = sources.add(file.to_string_lossy(), text);
+    test_file::read(&sources, id).file.ok_or_else(|| "the test file has changed".to_owned())
 }
 
 fn result(result: &RunResult) -> Json {

@@ -71,8 +71,9 @@ pub fn serve(face: &CaseFace) -> io::Result<()> {
     let mut files: HashMap<PathBuf, Result<TestFile, String>> = HashMap::new();
     for line in io::stdin().lock().lines() {
         let Ok(order) = serde_json::from_str::<WorkOrder>(&line?) else { continue };
-        let file =
-            files.entry(order.test_file.clone()).or_insert_with(|| (face.read)(&order.test_file, &order.recipe));
+        let file = files
+            .entry(order.test_file.clone())
+            .or_insert_with(|| (face.read)(&order.test_file, &order.recipe));
         let mut strike = |number: usize| {
             // a worker that cannot say so looks as if it had died by itself
             if say(&WorkReply::Killed(number)).is_ok() {

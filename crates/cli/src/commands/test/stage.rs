@@ -6,10 +6,7 @@ use engine::{
     coverage::{BranchName, covered},
     expectations::CaseFacts,
 };
-use recipe::{
-    source::Place,
-    test_file::{TestCase},
-};
+use recipe::{source::Place, test_file::TestCase};
 use runtime::recipe_tests::{CaseError, CaseOrder, CaseRun, CaseSession, Network, SessionSetup};
 
 use super::{facts, load::LoadedTests, outcome::CaseFailure};
@@ -53,7 +50,7 @@ impl Stage {
         let order = CaseOrder {
             test_file: file.path.clone(),
             recipe: file.recipe.clone(),
-            recipe_dirs: recipe_dirs.to_vec(),
+            //RD
             number,
             timeout: case.timeout,
         };
@@ -73,9 +70,12 @@ impl Stage {
 
 /// The place in the test file that an error is about.
 fn place_of(error: &CaseError, case: &TestCase) -> Option<Place> {
-    let of_key = |key: &str| case.stubs.iter().find(|stub| stub.key.to_string() == key).map(|stub| stub.place);
+    let of_key =
+        |key: &str| case.stubs.iter().find(|stub| stub.key.to_string() == key).map(|stub| stub.place);
     match error {
-        CaseError::Unused { key, number } => case.stubs.get(*number).map(|stub| stub.place).or_else(|| of_key(key)),
+        CaseError::Unused { key, number } => {
+            case.stubs.get(*number).map(|stub| stub.place).or_else(|| of_key(key))
+        }
         CaseError::Unfit { key, .. } | CaseError::UsedUp { key, .. } => of_key(key),
         CaseError::Tie { second, .. } => of_key(second),
         CaseError::NotKilled { number, .. } => case.kill.get(*number).map(|kill| kill.place),
