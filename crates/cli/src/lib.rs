@@ -31,7 +31,7 @@ pub fn run() -> impl Termination {
     if let Some(run) = guardian::asked(&arguments) {
         return guardian::guard(run);
     }
-    if case_worker::is_asked(&arguments) {
+    if case_worker::asked(&arguments) {
         return case_worker::work();
     }
     let environment = Environment::read();

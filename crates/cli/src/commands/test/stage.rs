@@ -29,7 +29,7 @@ impl Stage {
     /// Makes room for cases.
     pub(super) fn open(environment: &Environment) -> Result<Stage, Failure> {
         let setup = SessionSetup {
-            worker: case_worker::command(environment),
+            worker: case_worker::command(),
             path: environment.machine.variables.get("PATH").unwrap_or_default().into(),
             temporary: std::env::temp_dir(),
             program: environment.machine.program.clone(),
@@ -50,7 +50,7 @@ impl Stage {
         let order = CaseOrder {
             test_file: file.path.clone(),
             recipe: file.recipe.clone(),
-            //RD
+            recipe_dirs: recipe_dirs.to_vec(),
             number,
             timeout: case.timeout,
         };
