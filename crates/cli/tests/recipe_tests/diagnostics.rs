@@ -49,7 +49,7 @@ fn a_recipe_with_errors_is_reported_as_itself() {
     let env = world("name: r\nsteps:\n  - {id: a, comand: x}\n", "cases: [{name: a}]");
     let output = env.run(["test"]);
     assert_eq!(output.code, 2, "{}", output.all());
-    assert!(output.stderr.contains("r.yaml:3:14"), "{}", output.stderr);
+    assert!(output.stderr.contains("r.yaml:3:13"), "{}", output.stderr);
 }
 
 #[test]

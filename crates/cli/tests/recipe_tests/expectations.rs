@@ -30,7 +30,7 @@ fn every_word_passes_and_fails() {
         ("values: {skipped: {absent: true}}", "values: {word: {absent: true}}"),
         ("values: {word: {one_of: [a, done]}}", "values: {word: {one_of: [a, b]}}"),
         ("error: {contains: broken}", "error: {contains: fine}"),
-        ("diagnosis: {not: rate_limit}", "diagnosis: rate_limit"),
+        ("diagnosis: {not: environment.rate_limit}", "diagnosis: environment.rate_limit"),
         ("order: [word, think, file]", "order: [think, word]"),
         ("never: [skipped]", "never: [think]"),
         ("calls: {think: 1, skipped: 0}", "calls: {think: 2}"),

@@ -42,21 +42,29 @@ fn a5_faults_end_like_real_programs() {
 fn a5_every_fault_has_its_class() {
     let recipe = "name: r\nsteps:\n  - {id: a, prompt: x, timeout: 30, idle_timeout: 10, parse_json: true, parse_json_required: true, json_retries: 0, ensure: [{file: made.txt}], ensure_retries: 0}\n";
     let mut tests = String::from("cases:\n");
-    for (fault, exit, class) in [
+    let faults = [
         ("timeout", 1, "timeout"),
-        ("idle", 1, "stalled"),
-        ("rate_limit", 1, "rate_limit"),
-        ("network", 1, "network"),
-        ("missing", 5, "missing_tool"),
+        ("idle", 1, "agent_opaque"),
+        ("rate_limit", 1, "environment.rate_limit"),
+        ("auth", 1, "environment.credentials"),
+        ("network", 1, "environment.network"),
+        ("missing", 5, "environment.missing_binary"),
         ("lie", 1, "verification"),
-    ] {
+        ("garbage", 1, "validation_strategy"),
+        ("crash", 1, "unknown"),
+        ("signal", 1, "unknown"),
+        ("empty", 1, "hollow_success"),
+        ("hang_after_result", 1, "verification"),
+    ];
+    for (fault, exit, class) in faults {
         tests.push_str(&format!(
-            "  - {{name: {fault}, stubs: {{a: {{fault: {fault}}}}}, expect: {{exit: {exit}, diagnosis: {{one_of: [{class}, {class}]}}}}}}\n"
+            "  - {{name: {fault}, stubs: {{a: {{fault: {fault}}}}}, expect: {{exit: {exit}, diagnosis: {class}}}}}\n"
         ));
     }
     let env = world(recipe, &tests);
     let output = env.run(["test", "--output-format", "json"]);
     let json = output.json();
+    assert_eq!(json["cases"].as_array().unwrap().len(), faults.len(), "{}", output.all());
     for case in json["cases"].as_array().unwrap() {
         assert_eq!(case["status"], "passed", "{case:#}");
     }

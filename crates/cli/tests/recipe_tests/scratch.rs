@@ -7,7 +7,7 @@ fn a10_real_commands_change_only_the_scratch_copy() {
     let recipe = "name: r\nsteps:\n\
         - {id: write, command: 'echo new > made.txt; echo more >> given.txt; rm gone.txt; mkdir d; touch d/e'}\n\
         - {id: home, command: 'echo \"$HOME\"; touch \"$HOME/x\"'}\n\
-        - {id: secret, command: 'echo \"[${TOP_SECRET:-none}] [$GIVEN]\"'}\n\
+        - {id: outside, command: 'echo \"[${TOP_SECRET:-none}] [$GIVEN]\"'}\n\
         - {id: serve, command: \"python3 -c 'import socket,threading; s=socket.socket(); s.bind((chr(49)+chr(50)+chr(55)+\\\".0.0.1\\\",0)); s.listen(); c=socket.create_connection(s.getsockname()); print(\\\"connected\\\")'\"}\n";
     let tests = "\
 fixture: {dir: fix}
@@ -17,7 +17,7 @@ cases:
     expect:
       files: {made.txt: new, given.txt: \"given\\nmore\\n\", gone.txt: {absent: true}, d: {absent: false}}
       changed: [d/e, given.txt, gone.txt, made.txt]
-      values: {secret: '[none] [yes-given]', serve: connected, home: {not: {contains: '@HOME@'}}}
+      values: {outside: '[none] [yes-given]', serve: connected, home: {not: {contains: '@HOME@'}}}
 ";
     let env = world(recipe, "")
         .env("TOP_SECRET", "hunter2")
@@ -41,7 +41,7 @@ fn a11_programs_answer_by_their_arguments_and_every_call_is_known() {
     assert_eq!(status(&result, "fits"), "passed", "{result:#}");
     assert_eq!(status(&result, "never"), "failed");
     assert!(
-        failures(&result, "never")[0].contains("[gh,pr,create,--title,a b]"),
+        failures(&result, "never")[0].contains(r"[\gh\,\pr\,\create\,\--title\,\a b\]"),
         "{:?}",
         failures(&result, "never")
     );
