@@ -67,7 +67,7 @@ pub fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a whole file in place.
-pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(path, bytes)
 }
 
