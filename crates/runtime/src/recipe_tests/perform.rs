@@ -58,6 +58,8 @@ pub struct CaseJob {
     pub built_in: Vec<(&'static str, &'static str)>,
     /// The path of this program.
     pub program: Option<PathBuf>,
+    /// More folders to search for recipes by name, absolute.
+    pub recipe_dirs: Vec<PathBuf>,
 }
 
 /// Which part of a case is performed: the runner may have been killed before.
@@ -228,6 +230,7 @@ impl<'a> Performed<'a> {
             auto_fix: case.options.auto_fix,
             no_auto_fix: case.options.auto_fix.is_none(),
             budget: case.options.budget,
+            recipe_dirs: self.job.recipe_dirs.clone(),
             ..RequestOptions::default()
         };
         request

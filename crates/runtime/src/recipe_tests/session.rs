@@ -55,6 +55,8 @@ pub struct CaseOrder {
     pub number: usize,
     /// Seconds of real time that it may take.
     pub timeout: f64,
+    /// More folders to search for recipes by name, absolute.
+    pub recipe_dirs: Vec<PathBuf>,
 }
 
 /// Performs cases. Several threads may use it at the same time.
@@ -130,6 +132,7 @@ impl CaseSession {
             path: self.path.clone(),
             tag: self.tag(number),
             program: self.setup.program.clone(),
+            recipe_dirs: order.recipe_dirs.clone(),
             killed: Vec::new(),
         };
         let report = loop {

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use recipe::test_file::TestFile;
+use recipe::{
+    source::Sources,
+    test_file::{self, TestFile},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -24,8 +27,6 @@ use crate::{
 /// What a worker needs from the program that it is part of.
 #[derive(Clone, Copy)]
 pub struct CaseFace {
-    /// Reads a test file; the error says why that is not possible.
-    pub read: fn(&Path, &Path) -> Result<TestFile, String>,
     /// The result of a run as it is printed.
     pub result: fn(&RunResult) -> Json,
     /// The exit code and the message of a request that was refused.
@@ -45,6 +46,7 @@ pub(super) struct WorkOrder {
     pub(super) path: String,
     pub(super) tag: String,
     pub(super) program: Option<PathBuf>,
+    pub(super) recipe_dirs: Vec<PathBuf>,
     /// The moments at which the runner was killed.
     pub(super) killed: Vec<usize>,
 }
@@ -71,8 +73,7 @@ pub fn serve(face: &CaseFace) -> io::Result<()> {
     let mut files: HashMap<PathBuf, Result<TestFile, String>> = HashMap::new();
     for line in io::stdin().lock().lines() {
         let Ok(order) = serde_json::from_str::<WorkOrder>(&line?) else { continue };
-        let file =
-            files.entry(order.test_file.clone()).or_insert_with(|| (face.read)(&order.test_file, &order.recipe));
+        let file = files.entry(order.test_file.clone()).or_insert_with(|| read(&order.test_file));
         let mut strike = |number: usize| {
             // a worker that cannot say so looks as if it had died by itself
             if say(&WorkReply::Killed(number)).is_ok() {
@@ -86,6 +87,14 @@ pub fn serve(face: &CaseFace) -> io::Result<()> {
         say(&WorkReply::Done(Box::new(report)))?;
     }
     Ok(())
+}
+
+/// Reads a test file. Its problems were reported before the session began.
+fn read(file: &Path) -> Result<TestFile, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+    let mut sources = Sources::default();
+    let number = sources.add(file.to_string_lossy(), text);
+    test_file::read(&sources, number).file.ok_or_else(|| "the test file has changed".to_owned())
 }
 
 /// The case of an order.
@@ -104,6 +113,7 @@ fn job(order: &WorkOrder, file: &Result<TestFile, String>, face: &CaseFace) -> R
         tag: order.tag.clone(),
         built_in: (face.built_in)(),
         program: order.program.clone(),
+        recipe_dirs: order.recipe_dirs.clone(),
     })
 }
 
