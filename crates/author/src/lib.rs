@@ -4,3 +4,8 @@
 //! same texts always give the same bytes.
 
 pub mod brief;
+mod cases;
+mod writing;
+mod written;
+
+pub use written::{CriterionSteps, Written, WrittenFile, write};
