@@ -4,6 +4,7 @@
 //! same texts always give the same bytes.
 
 pub mod brief;
+mod cases;
 pub mod digest;
 pub mod intake;
 pub mod name;
@@ -14,3 +15,7 @@ pub mod skills;
 mod spec;
 pub mod tools;
 mod words;
+mod writing;
+mod written;
+
+pub use written::{CriterionSteps, Written, WrittenFile, write};
