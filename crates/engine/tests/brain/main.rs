@@ -4,6 +4,7 @@
 mod begun;
 mod causes;
 mod cleanup;
+mod covering;
 mod cut_off;
 mod deciding;
 mod driving;
@@ -27,5 +28,7 @@ mod proving;
 mod questions;
 mod repairs;
 mod run;
+mod taken_over;
 mod tolerated;
 mod undone;
+mod work_time;
