@@ -179,7 +179,9 @@ fn exhausted(path: &str, attempt: u32, on_exhausted: OnExhausted, failure: LoopF
         OnExhausted::Fail => vec![finish(path, attempt, AttemptResult::refused(outcome, error))],
         OnExhausted::Continue => {
             let note = Action::Note { path: path.to_owned(), message: error };
-            vec![note, finish(path, attempt, AttemptResult::ok())]
+            let mut result = AttemptResult::ok();
+            result.ended.is_exhausted = true;
+            vec![note, finish(path, attempt, result)]
         }
     }
 }
