@@ -82,8 +82,8 @@ const ROOMS: &[&str] = &[
     "report",
     "runs",
     "repair",
-    "requests",
     "orchestration",
+    "requests",
 ];
 
 /// The first names of what a file uses from its own crate.
