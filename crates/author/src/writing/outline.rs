@@ -71,6 +71,9 @@ fn acceptance(brief: &Brief) -> Vec<StepDraft> {
     if let Some(items) = item_gate(brief) {
         steps.push(items);
     }
+    if tracks::is_graph(brief) {
+        steps.extend(gates::joint(brief));
+    }
     // what a command decides comes before what a person decides
     let (people, commands): (Vec<_>, Vec<_>) =
         brief.criteria.iter().partition(|criterion| criterion.check == Check::Person);
