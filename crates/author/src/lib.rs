@@ -5,6 +5,16 @@
 
 pub mod brief;
 mod cases;
+pub mod digest;
+pub mod intake;
+pub mod name;
+pub mod project;
+mod reading;
+pub mod record;
+pub mod skills;
+mod spec;
+pub mod tools;
+mod words;
 mod writing;
 mod written;
 

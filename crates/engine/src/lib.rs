@@ -11,6 +11,7 @@ pub mod failure;
 pub mod issue_filing;
 pub mod knowledge;
 pub mod orchestration;
+pub mod project;
 pub mod repair_review;
 pub mod resume;
 pub mod run;

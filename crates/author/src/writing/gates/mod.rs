@@ -30,6 +30,7 @@ pub(crate) fn gates(brief: &Brief, criterion: &Criterion) -> Vec<StepDraft> {
         Check::Command(check) => command::gates(brief, criterion, check),
         Check::Http { .. } => vec![http::gate(criterion, &id)],
         Check::FileMentions { path, texts } => vec![mentions(criterion, &id, path, texts)],
+        Check::FileLacks { path, texts } => vec![lacks(criterion, &id, path, texts)],
         Check::FileExists { path, exists } => vec![exists_gate(criterion, &id, path, *exists)],
         Check::TestsPass { command, found_in } | Check::Supporting { command, found_in, .. } => {
             vec![project_check(brief, criterion, &id, (command, found_in))]
@@ -97,6 +98,21 @@ fn mentions(criterion: &Criterion, id: &str, path: &str, texts: &[String]) -> St
     let wrong = Scene::named("the file does not mention it").file(path, "nothing of the kind\n");
     script(id, criterion, Trial::Scenes { right, wrong: vec![wrong] }, &command)
         .lines("ensure:", &format!("- file: {}", text::quoted(path)))
+}
+
+/// A file is there and contains none of these texts.
+fn lacks(criterion: &Criterion, id: &str, path: &str, texts: &[String]) -> StepDraft {
+    let file = shell::quote(path);
+    let mut command = format!("[ -f {file} ] || {{ printf '%s is missing\\n' {file} >&2; exit 1; }}\n");
+    for unwanted in texts {
+        let unwanted = shell::quote(unwanted);
+        command.push_str(&format!(
+            "if grep -qF -e {unwanted} -- {file}; then printf '%s still mentions: %s\\n' {file} {unwanted} >&2; exit 1; fi\n"
+        ));
+    }
+    let right = Scene::named("the file does not mention it").file(path, "nothing of the kind\n");
+    let wrong = Scene::named("the file still mentions it").file(path, &format!("{}\n", texts.join("\n")));
+    script(id, criterion, Trial::Scenes { right, wrong: vec![wrong] }, &command)
 }
 
 /// A file exists, or is absent.
