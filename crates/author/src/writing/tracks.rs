@@ -113,12 +113,10 @@ pub(super) fn recipe(brief: &Brief, tracks: &[Track], track: &Track) -> RecipeDr
     let names: Vec<String> = titles.iter().map(|(id, _)| id.clone()).collect();
     steps.push(frame::pass(&part, &names));
     steps.push(result(&part, &titles));
-    let has_tests = part.has_tests();
-    let has_plan = part.has_plan();
     let name = recipe_name(brief, track);
     RecipeDraft {
         head: text::comment(0, &format!("One track of {}, which runs it: {}", brief.name, track.title)),
-        settings: outline::track_settings(&name, track, (has_tests, has_plan), &steps),
+        settings: outline::track_settings(&part, &name, track, &steps),
         tail: "\noutput:\n  template: \"{{track-result}}\"\n".to_owned(),
         name,
         steps,
