@@ -9,6 +9,7 @@ pub mod machine;
 pub mod orchestration;
 pub mod os;
 pub mod repair;
+pub mod recipe_tests;
 pub mod report;
 pub mod requests;
 pub mod run;

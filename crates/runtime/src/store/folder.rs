@@ -382,9 +382,8 @@ fn is_full(error: &io::Error) -> bool {
 
 /// Syncs the names in a folder to disk.
 pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
-    files::point("folder.sync")
-        .and_then(|()| File::open(path))
-        .and_then(|dir| dir.sync_all())
+    File::open(path)
+        .and_then(|dir| files::sync_names(&dir))
         .map_err(FolderError::at("sync", path))
 }
 
