@@ -11,6 +11,8 @@ pub mod name;
 pub mod project;
 mod reading;
 pub mod record;
+pub mod refine;
+pub mod rewrite;
 pub mod skills;
 mod spec;
 pub mod tools;

@@ -2,7 +2,11 @@
 
 use serde::Serialize;
 
-use crate::{brief::Brief, cases, writing::Outline};
+use crate::{
+    brief::Brief,
+    cases,
+    writing::{Outline, step::RecipeDraft},
+};
 
 /// The files of a recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +36,20 @@ pub struct CriterionSteps {
 /// Writes the recipe of a brief and its tests.
 pub fn write(brief: &Brief) -> Written {
     let outline = Outline::of(brief);
-    let mut files: Vec<WrittenFile> = outline
-        .recipes
-        .iter()
-        .map(|recipe| WrittenFile { path: format!("recipes/{}.yaml", recipe.name), text: recipe.text() })
-        .collect();
+    let mut files: Vec<WrittenFile> = outline.recipes.iter().map(file_of).collect();
     let tests = cases::text(brief, &outline);
     files.push(WrittenFile { path: format!("recipes/{}.test.yaml", brief.name), text: tests });
     Written { files, steps: outline.proofs }
+}
+
+/// The file of a recipe.
+pub(crate) fn file_of(recipe: &RecipeDraft) -> WrittenFile {
+    WrittenFile { path: format!("recipes/{}.yaml", recipe.name), text: recipe.text() }
+}
+
+impl Written {
+    /// The recipes, without their tests.
+    pub fn recipes(&self) -> &[WrittenFile] {
+        self.files.split_last().map(|(_, recipes)| recipes).unwrap_or_default()
+    }
 }

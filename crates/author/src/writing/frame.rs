@@ -247,18 +247,28 @@ pub(super) fn pass(part: &Part<'_>, gates: &[String]) -> StepDraft {
              *) printf 'expected: no findings after the last fix\\nactual:   %s\\n%s\\n' \"$verdict\" {{confirm.findings}} >&2; exit 1 ;;\nesac\n",
         );
     }
+    if part.track.is_some() && part.brief.project.git {
+        let paths = match loops::patterns(part).as_slice() {
+            [all] if all == "**" => "':(top)'".to_owned(),
+            _ => pathspecs(&part.targets, ""),
+        };
+        script.push_str(&format!(
+            "[ -n \"$(git status --porcelain -- {paths})\" ] || {{ printf 'no target of this track has changed\\n' >&2; exit 1; }}\n"
+        ));
+    }
     if part.track.is_none() {
         script.push_str("[ -n {{changed_files}} ] || { printf 'no file has changed\\n' >&2; exit 1; }\n");
     }
-    if script.is_empty() {
-        script.push_str("exit 1\n");
-    }
-    script.push_str(&format!("printf 'passed: %s\\n' {}\n", shell::quote(&gates.join(", "))));
+    script.push_str(&format!("printf 'passed: %s\\n' {}\n", shell::quote(&passed(gates))));
     let step =
         StepDraft::new("pass", Role::Pass, "Every gate has passed, and the last review has no findings")
             .yaml("timeout", "1m");
     let step = if gates.is_empty() { step } else { step.yaml("depends_on", &super::text::flow(gates)) };
     step.body("command", &script)
+}
+
+fn passed(gates: &[String]) -> String {
+    if gates.is_empty() { "the reviews".to_owned() } else { gates.join(", ") }
 }
 
 /// The words of every gate, for the sign-off.
@@ -267,7 +277,7 @@ pub(super) fn proofs(part: &Part<'_>, gates: &[(String, String)]) -> String {
     for (id, title) in gates {
         script.push_str(&format!("printf -- '- %s: %s\\n' {id} {}\n", shell::quote(title)));
     }
-    for command in loops::checks(part.brief) {
+    for command in part.checks() {
         script.push_str(&format!("printf -- '- after every edit: %s\\n' {}\n", shell::quote(&command)));
     }
     script

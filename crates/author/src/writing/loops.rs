@@ -43,6 +43,13 @@ impl<'a> Part<'a> {
         self.brief.criteria.iter().filter(is_here)
     }
 
+    /// The commands that must succeed after every edit of this part. A track must not depend on the unfinished files of
+    /// another one.
+    pub(crate) fn checks(&self) -> Vec<String> {
+        let is_whole_graph = self.track.is_none() && super::tracks::is_graph(self.brief);
+        if self.is_parallel || is_whole_graph { Vec::new() } else { checks(self.brief) }
+    }
+
     /// The path of a step of this part in the run.
     pub(crate) fn path(&self, step: &str) -> String {
         match self.track {
@@ -254,9 +261,8 @@ fn editing(part: &Part<'_>, step: StepDraft, changed: &[String]) -> StepDraft {
     if let Some(most) = brief.constraints.max_changed_files {
         rules.push_str(&format!("- max_changed_files: {most}\n"));
     }
-    // a track must not wait for the files of another one
-    for command in checks(brief).iter().filter(|_| !part.is_parallel) {
-        rules.push_str(&format!("- command: {}\n", text::scalar(&super::shell::inline(command))));
+    for command in part.checks() {
+        rules.push_str(&format!("- command: {}\n", text::scalar(&super::shell::inline(&command))));
     }
     step.lines("ensure:", &rules).yaml("ensure_retries", &EDIT_RETRIES.to_string())
 }

@@ -11,6 +11,6 @@ mod prompts;
 pub(crate) mod shell;
 pub(crate) mod step;
 pub(crate) mod text;
-mod tracks;
+pub(crate) mod tracks;
 
 pub(crate) use outline::Outline;

@@ -71,6 +71,9 @@ fn acceptance(brief: &Brief) -> Vec<StepDraft> {
     if let Some(items) = item_gate(brief) {
         steps.push(items);
     }
+    if tracks::is_graph(brief) {
+        steps.extend(gates::joint(brief));
+    }
     // what a command decides comes before what a person decides
     let (people, commands): (Vec<_>, Vec<_>) =
         brief.criteria.iter().partition(|criterion| criterion.check == Check::Person);
@@ -239,16 +242,16 @@ fn environment(brief: &Brief) -> String {
 }
 
 /// The settings of the recipe of a track.
-pub(super) fn track_settings(
-    name: &str,
-    track: &Track,
-    (has_tests, has_plan): (bool, bool),
-    steps: &[StepDraft],
-) -> String {
+pub(super) fn track_settings(part: &Part<'_>, name: &str, track: &Track, steps: &[StepDraft]) -> String {
+    let (brief, has_tests, has_plan) = (part.brief, part.has_tests(), part.has_plan());
     let mut yaml = text::entry(0, "name", name);
     yaml.push_str("version: \"1.0\"\n");
     yaml.push_str(&text::entry(0, "description", &one_line(&track.title)));
-    yaml.push_str("shell: strict\ndefault_step_timeout: 30m\nrecursion: {max_depth: 1, max_total_steps: 100}\ninputs:\n");
+    yaml.push_str(
+        "shell: strict\ndefault_step_timeout: 30m\nrecursion: {max_depth: 1, max_total_steps: 100}\n",
+    );
+    yaml.push_str(&budget(brief, 1, 0));
+    yaml.push_str("inputs:\n");
     yaml.push_str("  - {name: spec_text, description: the spec, required: true}\n");
     yaml.push_str("  - {name: base_commit, description: the commit before the work, required: true}\n");
     if has_tests {

@@ -153,6 +153,50 @@ impl StepDraft {
         self
     }
 
+    /// The lines of a field: from its key to the last line that is indented more.
+    fn lines_of(&self, key: &str) -> Option<std::ops::Range<usize>> {
+        let start = format!("    {key}:");
+        let lines: Vec<&str> = self.fields.split_inclusive('\n').collect();
+        let first = lines.iter().position(|line| line.starts_with(&start))?;
+        let inside = |line: &&&str| line.starts_with("     ") || line.trim().is_empty();
+        let last = first + 1 + lines[first + 1..].iter().take_while(inside).count();
+        let begin: usize = lines[..first].iter().map(|line| line.len()).sum();
+        let length: usize = lines[first..last].iter().map(|line| line.len()).sum();
+        Some(begin..begin + length)
+    }
+
+    /// The value of a field as it is written, without its indentation.
+    pub(crate) fn value(&self, key: &str) -> Option<String> {
+        let text = &self.fields[self.lines_of(key)?];
+        let (head, body) = text.split_once('\n').unwrap_or((text, ""));
+        let head = head.trim_start().strip_prefix(key)?.strip_prefix(':')?.trim();
+        let lines: Vec<&str> = body.lines().map(|line| line.strip_prefix("      ").unwrap_or(line)).collect();
+        match lines.is_empty() {
+            true => Some(head.to_owned()),
+            false => Some(format!("{}\n", lines.join("\n"))),
+        }
+    }
+
+    /// Replaces a prompt or a description.
+    pub(crate) fn replace(&mut self, key: &str, value: &str) {
+        if let Some(range) = self.lines_of(key) {
+            let text = match key {
+                "prompt" => text::body(4, key, value),
+                _ => text::entry(4, key, value),
+            };
+            self.fields.replace_range(range, &text);
+        }
+    }
+
+    /// Adds rules to `ensure`.
+    pub(crate) fn add_rules(&mut self, rules: &[String]) {
+        let lines: String = rules.iter().map(|rule| format!("      - {rule}\n")).collect();
+        match self.lines_of("ensure") {
+            Some(range) => self.fields.insert_str(range.end, &lines),
+            None => self.fields.push_str(&format!("    ensure:\n{lines}")),
+        }
+    }
+
     /// The step as YAML.
     pub(crate) fn text(&self) -> String {
         let comment = self.comment.as_deref().map(|comment| text::comment(2, comment)).unwrap_or_default();

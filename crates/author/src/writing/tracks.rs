@@ -29,6 +29,23 @@ pub(super) fn tracks(brief: &Brief) -> Vec<Track> {
     }]
 }
 
+/// The commands that must succeed after an edit, in at least one loop.
+pub(crate) fn checks(brief: &Brief) -> Vec<String> {
+    match brief.tracks.iter().all(|track| is_parallel(&brief.tracks, track)) && !brief.tracks.is_empty() {
+        true => Vec::new(),
+        false => loops::checks(brief),
+    }
+}
+
+fn part<'a>(brief: &'a Brief, tracks: &[Track], track: &'a Track) -> Part<'a> {
+    Part {
+        brief,
+        track: Some(track),
+        targets: track.targets.iter().collect(),
+        is_parallel: is_parallel(tracks, track),
+    }
+}
+
 /// The id of the step that runs a track.
 pub(super) fn id(track: &Track) -> String {
     format!("track-{}", track.name)
@@ -85,12 +102,7 @@ pub(super) fn steps(brief: &Brief, tracks: &[Track]) -> Vec<StepDraft> {
 
 /// The recipe of a track.
 pub(super) fn recipe(brief: &Brief, tracks: &[Track], track: &Track) -> RecipeDraft {
-    let part = Part {
-        brief,
-        track: Some(track),
-        targets: track.targets.iter().collect(),
-        is_parallel: is_parallel(tracks, track),
-    };
+    let part = part(brief, tracks, track);
     let mut steps = loops::steps(&part);
     for criterion in part.criteria().filter(|criterion| criterion.check != Check::Person) {
         if criterion.track.is_some() {
@@ -101,12 +113,10 @@ pub(super) fn recipe(brief: &Brief, tracks: &[Track], track: &Track) -> RecipeDr
     let names: Vec<String> = titles.iter().map(|(id, _)| id.clone()).collect();
     steps.push(frame::pass(&part, &names));
     steps.push(result(&part, &titles));
-    let has_tests = part.has_tests();
-    let has_plan = part.has_plan();
     let name = recipe_name(brief, track);
     RecipeDraft {
         head: text::comment(0, &format!("One track of {}, which runs it: {}", brief.name, track.title)),
-        settings: outline::track_settings(&name, track, (has_tests, has_plan), &steps),
+        settings: outline::track_settings(&part, &name, track, &steps),
         tail: "\noutput:\n  template: \"{{track-result}}\"\n".to_owned(),
         name,
         steps,

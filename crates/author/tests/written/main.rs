@@ -8,6 +8,8 @@ use author::{Written, write};
 use recipe::{
     agent_ref::AgentRef,
     check::{Checked, Given, LoadError, Loaded, Loader, check},
+    source::Sources,
+    test_file::{self, Vocabulary},
 };
 
 /// Finds the written files by name.
@@ -60,6 +62,26 @@ fn every_written_recipe_is_valid_and_has_no_warning() {
             "{name}: {problems:#?}\n{}",
             written.files[0].text
         );
+    }
+}
+
+#[test]
+fn every_written_test_file_fits_its_recipe() {
+    let words = |words: &[&'static str]| words.to_vec();
+    let vocabulary = Vocabulary {
+        step_statuses: words(&["pending", "completed", "skipped", "failed", "degraded", "waiting"]),
+        ..Vocabulary::default()
+    };
+    for (name, brief) in briefs::all() {
+        let written = write(&brief);
+        let plan = checked(&written).plan.unwrap();
+        let tests = written.files.last().unwrap();
+        let mut sources = Sources::default();
+        let file = sources.add(tests.path.clone(), tests.text.clone());
+        let read = test_file::read(&sources, file);
+        assert!(read.diagnostics.is_empty(), "{name}: {:#?}\n{}", read.diagnostics, tests.text);
+        let problems = test_file::check(&read.file.unwrap(), &plan, &vocabulary);
+        assert!(problems.is_empty(), "{name}: {problems:#?}\n{}", tests.text);
     }
 }
 

@@ -40,6 +40,27 @@ pub(crate) fn gates(brief: &Brief, criterion: &Criterion) -> Vec<StepDraft> {
     }
 }
 
+/// The checks of the project that no criterion names, for work that was done in several tracks.
+pub(crate) fn joint(brief: &Brief) -> Vec<StepDraft> {
+    let of_criteria = |command: &String| {
+        brief.criteria.iter().any(|criterion| match &criterion.check {
+            Check::TestsPass { command: known, .. } | Check::Supporting { command: known, .. } => {
+                known == command
+            }
+            _ => false,
+        })
+    };
+    let commands: Vec<String> =
+        super::loops::checks(brief).into_iter().filter(|command| !of_criteria(command)).collect();
+    let one = |(at, command): (usize, &String)| {
+        let id = if at == 0 { "accept-together".to_owned() } else { format!("accept-together-{}", at + 1) };
+        StepDraft::new(id, Role::Gate(scene::of_check(brief, command)), "The tracks work together")
+            .yaml("timeout", CHECK_TIMEOUT)
+            .body("command", &shell::inline(command))
+    };
+    commands.iter().enumerate().map(one).collect()
+}
+
 /// The words of a criterion as a description.
 pub(crate) fn title(criterion: &Criterion) -> String {
     let words: Vec<&str> = criterion.text.split_whitespace().collect();

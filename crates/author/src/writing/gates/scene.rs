@@ -2,7 +2,7 @@
 
 use crate::{
     brief::{Brief, ProgramStart},
-    writing::shell,
+    writing::{shell, tracks},
 };
 
 /// How a gate is tried in the tests of a recipe.
@@ -188,7 +188,7 @@ pub(super) fn of_check(brief: &Brief, command: &str) -> Trial {
     let wrong = Scene::named("it fails").answers(brief, command, &failure);
     match (right, wrong) {
         (Some(right), Some(mut wrong)) => {
-            wrong.fails_earlier = super::super::loops::checks(brief).contains(&command.to_owned());
+            wrong.fails_earlier = tracks::checks(brief).iter().any(|check| check == command);
             Trial::Scenes { right, wrong: vec![wrong] }
         }
         _ => Trial::Whole,
