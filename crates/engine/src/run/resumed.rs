@@ -20,6 +20,7 @@ impl RunState {
     pub(crate) fn resume(&mut self, plan: &Plan, resumed: &RunResumed) {
         self.count_lost_agents();
         self.keep_work_time(resumed);
+        self.note_cut_off();
         let rerun: HashSet<&str> = resumed.rerun.iter().chain(&resumed.cleanup).map(String::as_str).collect();
         let failed: HashSet<&str> = resumed.failed.iter().map(String::as_str).collect();
         self.cleaning = failed.iter().map(|path| around(path).unwrap_or_default().to_owned()).collect();

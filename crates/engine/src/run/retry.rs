@@ -120,7 +120,7 @@ fn kind_inside(state: &RunState, path: &str) -> RetryOn {
 }
 
 /// The kind of a failure, as `retry` names it.
-fn kind(outcome: &Outcome) -> Option<RetryOn> {
+pub(crate) fn kind(outcome: &Outcome) -> Option<RetryOn> {
     match outcome {
         Outcome::Exit(_)
         | Outcome::Signal(_)

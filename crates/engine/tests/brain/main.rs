@@ -4,6 +4,7 @@
 mod begun;
 mod causes;
 mod cleanup;
+mod covering;
 mod cut_off;
 mod deciding;
 mod driving;

@@ -79,6 +79,8 @@ pub(crate) struct Resume<'a> {
     pub host: Host,
     /// Loads recipes whose names become known later.
     pub loader: &'a dyn Loader,
+    /// Brings back the directories that the rest of the run works in; returns what is in the way.
+    pub restore: &'a dyn Fn(&OpenedRun, &Host) -> Vec<Problem>,
     /// Where the request came from.
     pub origin: Option<Origin>,
 }
@@ -119,8 +121,12 @@ impl Runs {
         // looks at them
         end_orphans(&shown, resume.host.grace);
         let working_dir = shown.header.working_dir.clone();
-        if let Some(problem) = directory_problem(&working_dir) {
-            return Ok((self.blocked_resume(&shown, &[problem]), is_ours.then_some(hold)));
+        let problems = match directory_problem(&working_dir) {
+            Some(problem) => vec![problem],
+            None => (resume.restore)(&shown, &resume.host),
+        };
+        if !problems.is_empty() {
+            return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
         let skip = match self.interrupted_steps(&shown, resume.interrupted) {
             Err(stop) => return Err(wait_for_person(&shown, &mut journal, &resume, stop)),

@@ -331,6 +331,7 @@ impl Story {
             edited: None,
             recipe_file: None,
             change: &|_| {},
+            restore: &|_, _| Vec::new(),
             agents: AgentSettings::default(),
             host: self.host(),
             loader: &self.shelf,

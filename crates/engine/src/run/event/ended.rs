@@ -3,7 +3,7 @@
 use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 
-use super::Usage;
+use super::{Usage, usage::is_zero};
 use crate::run::cause::MissingProgram;
 use crate::run::ensure::RuleCheck;
 use crate::run::outcome::{AgentTrouble, KnownBy, Outcome, ProgramEnd};
@@ -55,6 +55,12 @@ pub struct Ended {
     /// The results of the step's `ensure` rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ensure: Vec<RuleCheck>,
+    /// How often an agent was asked again for JSON.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub asked_for_json: u64,
+    /// Whether a `repeat` ended without reaching its condition, where its step allows that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_exhausted: bool,
     /// Whether processes that it had started were still running when it ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_running: bool,
@@ -83,6 +89,8 @@ impl Ended {
             produced: Vec::new(),
             files_changed: None,
             ensure: Vec::new(),
+            asked_for_json: 0,
+            is_exhausted: false,
             left_running: false,
             left_daemons: false,
         }

@@ -49,7 +49,7 @@ pub struct Usage {
     pub seconds: f64,
 }
 
-fn is_zero(number: &u64) -> bool {
+pub(super) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

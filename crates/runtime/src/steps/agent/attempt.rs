@@ -14,7 +14,7 @@ use engine::{
     run::{
         budget::{self, Limit},
         cause::{NulPlace, Refusal},
-        event::Usage,
+        event::{Ended, Usage},
         message::{budget_used_up, step_failed, tried},
         outcome::{AgentTrouble, KnownBy},
     },
@@ -273,6 +273,7 @@ async fn read_answer(
             break;
         }
         watch.tell(&task.path, format!("asked again for JSON: {problem}"));
+        finished.ended.asked_for_json += 1;
         let account = task.ledger.open(&task.path);
         let prompt = reminder(&task.request.prompt, &problem);
         let call = ask_once_more(task, &prompt, account, calls, watch).await?;
@@ -289,7 +290,11 @@ async fn read_answer(
                 partial,
                 code,
                 ..
-            } => return Ok(failed(outcome, &error, partial, code)),
+            } => {
+                let asked_for_json = finished.ended.asked_for_json;
+                let stopped = failed(outcome, &error, partial, code);
+                return Ok(AttemptResult { ended: Ended { asked_for_json, ..stopped.ended }, ..stopped });
+            }
             // the first answer is kept, even without JSON, if the second call fails
             Call { result: Err(error), trouble, trouble_by, .. } => {
                 finished.notes.push(format!("asking again for JSON failed: {error}"));
@@ -302,6 +307,7 @@ async fn read_answer(
         let mut refused =
             AttemptResult::failed("agent", Outcome::Refused(Refusal::Nul(NulPlace::Answer(at))), "");
         refused.ended.note_code(code);
+        refused.ended.asked_for_json = finished.ended.asked_for_json;
         return Ok(refused);
     }
     finished.ended.cut_bytes = answer.cut;
