@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use recipe::{
     graph::{self, patterns_meet},
-    plan::{AgentPrograms, EnsureRule, Plan, Step, StepKind, Target, Unit},
+    plan::{AgentPrograms, EnsureRule, Plan, Step, StepKind, Target, Unit, ValueTemplate},
     syntax::{PermissionLevel, When},
     template::Template,
+    value::Value,
 };
 
 use super::{
@@ -151,13 +152,14 @@ fn parallel_writers(view: &UnitView<'_>, report: &mut Report<'_>) {
     let writers: Vec<usize> = (0..view.steps.len()).filter(|at| edits(view, &view.steps[*at])).collect();
     for at in &writers {
         let step = view.steps[*at].step;
-        if let Some(each) = step.each().filter(|each| each.max_parallel > 1)
+        let one = Value::from(1.0);
+        let is_single =
+            |number: &ValueTemplate| matches!(number, ValueTemplate::Plain(number) if *number == one);
+        if step.each().is_some_and(|each| !is_single(&each.max_parallel))
             && !has_own_place(step)
         {
-            let message = format!(
-                "up to {} instances of `{}` edit at the same time in one directory",
-                each.max_parallel, step.id
-            );
+            let message =
+                format!("several instances of `{}` may edit at the same time in one directory", step.id);
             let help =
                 "give every instance a directory of its own with `working_dir`, or remove `max_parallel`";
             report.at_field(LintCode::ParallelWriters, (step, "max_parallel"), message, help);
