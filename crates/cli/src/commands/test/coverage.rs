@@ -135,9 +135,9 @@ fn counts_for(file: &LoadedTests, recipe: &str) -> bool {
     let is_reached = file.plan.units.iter().any(|unit| unit.path == recipe);
     let is_own = file.plan.root().path == recipe;
     let tested = || {
-        let path = std::path::Path::new(recipe);
+        let path = file.cwd.join(recipe);
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        file.recipe.parent().is_some_and(|_| path.with_file_name(test_file_of(&name)).is_file())
+        path.with_file_name(test_file_of(&name)).is_file()
     };
     is_reached && (is_own || !(recipe.starts_with("built-in:") || tested()))
 }

@@ -50,7 +50,9 @@ fn of_result(result: &Json) -> CaseFacts {
         goal: text(&result["orchestration"]["goal_status"]),
         steps,
         context: match Value::from_json(&result["context"].to_string()) {
-            Ok(Value::Map(context)) => context.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            Ok(Value::Map(context)) => {
+                context.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+            }
             _ => recipe::value::Map::new(),
         },
         output: text(&result["output"]).unwrap_or_default(),

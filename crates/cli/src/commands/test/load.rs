@@ -42,6 +42,8 @@ pub(crate) struct LoadedTests {
     pub(crate) file: TestFile,
     /// The path of its recipe.
     pub(crate) recipe: PathBuf,
+    /// The directory that the paths in the plan start from.
+    pub(crate) cwd: PathBuf,
     /// What its recipe means.
     pub(crate) plan: Plan,
     /// The branches of the recipe and of those that it reaches.
@@ -80,12 +82,21 @@ impl Refused {
 
 /// Reads a test file and checks it beside its recipe.
 pub(crate) fn load(found: &FoundFile, library: &Library) -> Result<LoadedTests, Refused> {
+    load_for(found, recipe_beside(&found.path, &found.shown), library)
+}
+
+/// Reads a test file and checks it beside this recipe.
+pub(super) fn load_for(
+    found: &FoundFile,
+    recipe: Result<PathBuf, Failure>,
+    library: &Library,
+) -> Result<LoadedTests, Refused> {
     let mut sources = Sources::default();
     let id = read_text(found, &mut sources)?;
     let reading = test_file::read(&sources, id);
     let mut diagnostics = reading.diagnostics;
     let Some(file) = reading.file else { return Err(Refused::Invalid { diagnostics, sources }) };
-    let recipe = match recipe_beside(&found.path, &found.shown) {
+    let recipe = match recipe {
         Ok(recipe) => recipe,
         Err(missing) if diagnostics.is_empty() => return Err(Refused::Missing(missing)),
         Err(_) => return Err(Refused::Invalid { diagnostics, sources }),
@@ -104,7 +115,8 @@ pub(crate) fn load(found: &FoundFile, library: &Library) -> Result<LoadedTests, 
         return Err(Refused::Invalid { diagnostics, sources });
     }
     let (path, shown) = (found.path.clone(), found.shown.clone());
-    Ok(LoadedTests { path, shown, sources, file, recipe, plan, branches })
+    let cwd = library.absolute("");
+    Ok(LoadedTests { path, shown, sources, file, recipe, cwd, plan, branches })
 }
 
 /// What the recipe means, or its errors.

@@ -323,12 +323,22 @@ pub(crate) fn check_file(
     }
 }
 
+/// What came of all cases of a test file.
+pub(crate) struct Proof {
+    /// The test file.
+    pub(crate) tests: LoadedTests,
+    /// What came of each case, in order.
+    pub(crate) outcomes: Vec<CaseOutcome>,
+    /// The branches that they reached.
+    pub(crate) coverage: coverage::CoverageReport,
+}
+
 /// Runs the cases of one test file quietly: for commands that write recipes with tests.
 pub(crate) fn prove(
     file: &Path,
     recipe_dirs: &[PathBuf],
     environment: &Environment,
-) -> Result<(LoadedTests, Vec<CaseOutcome>, coverage::CoverageReport), Box<Refused>> {
+) -> Result<Proof, Box<Refused>> {
     let places = crate::args::options::Places { working_dir: None, recipe_dirs: recipe_dirs.to_vec() };
     let library = load_recipe::library(&places, environment);
     let shown = find::display(file, &environment.machine.cwd);
@@ -352,6 +362,6 @@ pub(crate) fn prove(
     outcomes.sort_by_key(|outcome: &CaseOutcome| outcome.case);
     let covered = outcomes.iter().flat_map(|outcome| outcome.covered.iter().cloned()).collect();
     let report = coverage::measure(&files, &covered);
-    let [loaded] = files;
-    Ok((loaded, outcomes, report))
+    let [tests] = files;
+    Ok(Proof { tests, outcomes, coverage: report })
 }

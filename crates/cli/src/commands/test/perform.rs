@@ -125,13 +125,14 @@ impl Performing<'_> {
     /// Performs a case once, and judges it.
     fn attempt(&self, file: &LoadedTests, number: usize) -> Attempt {
         let case = &file.file.cases[number];
-        let Performed { facts, errors, covered, run } = self.stage.perform(file, number, self.recipe_dirs);
+        let Performed { facts, errors, covered, breaks, run } =
+            self.stage.perform(file, number, self.recipe_dirs);
         let mut attempt = Attempt { covered, ..Attempt::default() };
         attempt.failures = errors;
         if !attempt.failures.is_empty() {
             attempt.status = CaseStatus::Error;
         }
-        if let Some(facts) = facts {
+        if let Some(facts) = facts.filter(|_| !breaks) {
             let unmet = judge(&case.expect, &facts).into_iter().map(CaseFailure::Unmet);
             attempt.failures.extend(unmet);
             self.compare_snapshot(file, case, &facts, &mut attempt);

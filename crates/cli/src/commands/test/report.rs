@@ -115,10 +115,10 @@ pub(super) fn failure(file: &LoadedTests, outcome: &CaseOutcome, repeat: &Repeat
         match failure {
             CaseFailure::Unmet(unmet) => {
                 text.push_str(&format!("  {}\n", one_line(&unmet.what)));
-                text.push_str(&format!("    expected: {}\n", indented(&unmet.expected)));
-                text.push_str(&format!("    actual:   {}\n", indented(&unmet.actual)));
+                text.push_str(&format!("    expected: {}\n", indented(&unmet.expected, 14)));
+                text.push_str(&format!("    actual:   {}\n", indented(&unmet.actual, 14)));
             }
-            CaseFailure::Wrong { message, .. } => text.push_str(&format!("  {}\n", indented(message))),
+            CaseFailure::Wrong { message, .. } => text.push_str(&format!("  {}\n", indented(message, 2))),
         }
         if let Some(place) = failure.place() {
             text.push_str(&format!("    {DIM}at {}{DIM:#}\n", clean(&place_text(&file.sources, place))));
@@ -132,12 +132,12 @@ pub(super) fn failure(file: &LoadedTests, outcome: &CaseOutcome, repeat: &Repeat
 }
 
 /// A text whose further lines are below its first one, cut if it is very long.
-fn indented(text: &str) -> String {
+fn indented(text: &str, margin: usize) -> String {
     let text = match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
         None => text.to_owned(),
     };
-    clean(&text).trim_end().replace('\n', "\n              ")
+    clean(&text).trim_end().replace('\n', &format!("\n{}", " ".repeat(margin)))
 }
 
 /// The last line: how many cases ended how.

@@ -1,15 +1,13 @@
 //! Performs one case through the runtime, and turns what came of it into facts.
 
-use std::path::PathBuf;
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use engine::{
+    Event,
     coverage::{BranchName, covered},
     expectations::CaseFacts,
 };
-use recipe::{
-    source::Place,
-    test_file::{TestCase},
-};
+use recipe::{plan::Unit, source::Place, test_file::TestCase};
 use runtime::recipe_tests::{CaseError, CaseOrder, CaseRun, CaseSession, Network, SessionSetup};
 
 use super::{facts, load::LoadedTests, outcome::CaseFailure};
@@ -25,6 +23,8 @@ pub(super) struct Performed {
     pub(super) facts: Option<CaseFacts>,
     pub(super) errors: Vec<CaseFailure>,
     pub(super) covered: Vec<BranchName>,
+    /// Whether an error of the case keeps its result from meaning anything.
+    pub(super) breaks: bool,
     pub(super) run: CaseRun,
 }
 
@@ -32,7 +32,7 @@ impl Stage {
     /// Makes room for cases.
     pub(super) fn open(environment: &Environment) -> Result<Stage, Failure> {
         let setup = SessionSetup {
-            worker: case_worker::command(environment),
+            worker: case_worker::command(),
             path: environment.machine.variables.get("PATH").unwrap_or_default().into(),
             temporary: std::env::temp_dir(),
             program: environment.machine.program.clone(),
@@ -65,17 +65,41 @@ impl Stage {
         Performed {
             facts: facts::facts(&run, &case.expect),
             errors: run.errors.iter().map(wrong).collect(),
-            covered: covered(&file.plan, run.events.iter().map(|record| &record.event)).into_iter().collect(),
+            covered: reached(file, &run),
+            breaks: run.errors.iter().any(is_breaking),
             run,
         }
     }
 }
 
+/// The branches that a run took. In a scratch folder the files of recipes have absolute paths.
+fn reached(file: &LoadedTests, run: &CaseRun) -> Vec<BranchName> {
+    let absolute = |unit: &Arc<Unit>| (file.cwd.join(&unit.path).canonicalize().ok(), unit.path.clone());
+    let names: HashMap<Option<PathBuf>, String> = file.plan.units.iter().map(absolute).collect();
+    let named = |event: &Event| match event {
+        Event::RecipeEntered { path, unit } => {
+            let known = names.get(&Some(PathBuf::from(unit))).cloned();
+            Event::RecipeEntered { path: path.clone(), unit: known.unwrap_or_else(|| unit.clone()) }
+        }
+        other => other.clone(),
+    };
+    let events: Vec<Event> = run.events.iter().map(|record| named(&record.event)).collect();
+    covered(&file.plan, &events).into_iter().collect()
+}
+
+/// Whether a run with this error is not the run that the case describes, so that its result says nothing.
+fn is_breaking(error: &CaseError) -> bool {
+    !matches!(error, CaseError::Unused { .. } | CaseError::NotKilled { .. } | CaseError::UnknownCall { .. })
+}
+
 /// The place in the test file that an error is about.
 fn place_of(error: &CaseError, case: &TestCase) -> Option<Place> {
-    let of_key = |key: &str| case.stubs.iter().find(|stub| stub.key.to_string() == key).map(|stub| stub.place);
+    let of_key =
+        |key: &str| case.stubs.iter().find(|stub| stub.key.to_string() == key).map(|stub| stub.place);
     match error {
-        CaseError::Unused { key, number } => case.stubs.get(*number).map(|stub| stub.place).or_else(|| of_key(key)),
+        CaseError::Unused { key, number } => {
+            case.stubs.get(*number).map(|stub| stub.place).or_else(|| of_key(key))
+        }
         CaseError::Unfit { key, .. } | CaseError::UsedUp { key, .. } => of_key(key),
         CaseError::Tie { second, .. } => of_key(second),
         CaseError::NotKilled { number, .. } => case.kill.get(*number).map(|kill| kill.place),
