@@ -57,9 +57,9 @@ fn result(result: &RunResult) -> Json {
 fn failure(error: &RequestError) -> (u8, String) {
     let exit = match error {
         RequestError::Recipe { .. } | RequestError::Find(_) => Exit::NotFound,
-        RequestError::Invalid { .. } | RequestError::OtherDirectory { .. } | RequestError::OtherRecipe { .. } => {
-            Exit::Invalid
-        }
+        RequestError::Invalid { .. }
+        | RequestError::OtherDirectory { .. }
+        | RequestError::OtherRecipe { .. } => Exit::Invalid,
         RequestError::Setting(_) => Exit::BadArguments,
         _ => Exit::Broken,
     };

@@ -32,7 +32,8 @@ impl Place {
         let temporary = dir.path().join("tmp");
         std::fs::create_dir(&temporary).unwrap();
         let path = std::env::var_os("PATH").unwrap();
-        let session = CaseSession::start(SessionSetup { worker, path, temporary, program: Some(program) }).unwrap();
+        let session =
+            CaseSession::start(SessionSetup { worker, path, temporary, program: Some(program) }).unwrap();
         Place { dir, session }
     }
 
@@ -73,7 +74,9 @@ fn a_runner_that_is_killed_anywhere_comes_to_the_same_end() {
     let steps = ["a", "b", "c", "d[0]", "d[1]", "e", "f"];
     let mut cases = format!("cases:\n  - name: calm\n{STUBS}");
     for (step, moment) in steps.iter().flat_map(|step| [(step, "started"), (step, "finished")]) {
-        cases.push_str(&format!("  - name: {step} {moment}\n    kill: [{{at: \"{step}\", moment: {moment}}}]\n{STUBS}"));
+        cases.push_str(&format!(
+            "  - name: {step} {moment}\n    kill: [{{at: \"{step}\", moment: {moment}}}]\n{STUBS}"
+        ));
     }
     let all: Vec<String> = steps.iter().map(|step| format!("{{at: \"{step}\", moment: finished}}")).collect();
     cases.push_str(&format!("  - name: all\n    kill: [{}]\n{STUBS}", all.join(", ")));
@@ -101,7 +104,13 @@ fn a_killed_effect_waits_for_a_person() {
                  - {name: never, kill: [{at: a, moment: finished}], stubs: {a: {exit: 1, optional: true}}}\n";
     let place = Place::new(&[("r.yaml", recipe), ("r.test.yaml", cases)]);
     let run = place.run(0);
-    assert_eq!((run.errors.len(), ended(&run)["exit_code"].as_u64()), (0, Some(6)), "{:?} {:#}", run.errors, ended(&run));
+    assert_eq!(
+        (run.errors.len(), ended(&run)["exit_code"].as_u64()),
+        (0, Some(6)),
+        "{:?} {:#}",
+        run.errors,
+        ended(&run)
+    );
 }
 
 #[test]
@@ -137,10 +146,13 @@ fn commands_reach_this_machine_and_nothing_else() {
 
 #[test]
 fn parallel_cases_do_not_touch_each_other() {
-    let recipe = "name: r\nsteps:\n- {id: a, command: 'echo {{n}} > f; sleep 0.05; cat f'}\n- {id: b, prompt: 'p'}\n";
+    let recipe =
+        "name: r\nsteps:\n- {id: a, command: 'echo {{n}} > f; sleep 0.05; cat f'}\n- {id: b, prompt: 'p'}\n";
     let mut cases = "cases:\n".to_owned();
     for n in 0..12 {
-        cases.push_str(&format!("- {{name: case {n}, inputs: {{n: {n}}}, stubs: {{b: {{answer: b{n}, after: 3600}}}}}}\n"));
+        cases.push_str(&format!(
+            "- {{name: case {n}, inputs: {{n: {n}}}, stubs: {{b: {{answer: b{n}, after: 3600}}}}}}\n"
+        ));
     }
     let place = Place::new(&[("r.yaml", recipe), ("r.test.yaml", &cases)]);
     let began = Instant::now();

@@ -53,7 +53,13 @@ impl Place {
             fixture: fixture.and_then(|fixture| Some(root.join(fixture.dir.as_ref()?))),
             git: fixture.is_some_and(|fixture| fixture.git),
             case: self.file.cases[number].clone(),
-            scratch: tempfile::Builder::new().prefix("scratch").tempdir().unwrap().keep().canonicalize().unwrap(),
+            scratch: tempfile::Builder::new()
+                .prefix("scratch")
+                .tempdir()
+                .unwrap()
+                .keep()
+                .canonicalize()
+                .unwrap(),
             path: std::env::var_os("PATH").unwrap(),
             tag: format!("{}-{number}", root.display()),
             built_in: Vec::new(),
@@ -109,7 +115,10 @@ fn stubs_answer_for_agents_and_commands_and_no_process_starts() {
     assert_eq!(ended(&run)["started_at"], "2026-01-01T00:00:00Z");
     assert_eq!(ended(&run)["run_id"], "20260101-000000-000aaaa");
     let prompts: Vec<_> = run.prompts().collect();
-    assert!(prompts.len() == 2 && prompts[1].0 == "c" && prompts[1].1.starts_with("after out"), "{prompts:?}");
+    assert!(
+        prompts.len() == 2 && prompts[1].0 == "c" && prompts[1].1.starts_with("after out"),
+        "{prompts:?}"
+    );
     assert!(!run.events.iter().any(|record| matches!(record.event, Event::Spawned(_))));
     let Event::RunStarted(started) = &run.events[0].event else { panic!("{:?}", run.events[0]) };
     assert!(!started.performer.is_process());
@@ -129,7 +138,8 @@ fn an_agent_without_a_stub_makes_the_case_an_error() {
 
 #[test]
 fn an_unused_stub_is_an_error_unless_it_is_optional() {
-    let recipe = "name: r\nsteps:\n- {id: a, command: 'true', condition: 'false'}\n- {id: b, command: 'true'}\n";
+    let recipe =
+        "name: r\nsteps:\n- {id: a, command: 'true', condition: 'false'}\n- {id: b, command: 'true'}\n";
     let run_ = run(recipe, "  stubs: {a: {stdout: x}}\n");
     assert_eq!(run_.errors, [CaseError::Unused { key: "a".to_owned(), number: 0 }]);
     assert_eq!(run(recipe, "  stubs: {a: {stdout: x, optional: true}}\n").errors, []);
@@ -138,9 +148,15 @@ fn an_unused_stub_is_an_error_unless_it_is_optional() {
 #[test]
 fn the_most_precise_key_wins_and_a_tie_is_an_error() {
     let recipe = "name: r\nsteps:\n- {id: abc, command: 'true'}\n- {id: abd, command: 'true'}\n";
-    let stubs = "  stubs: {\"**\": {stdout: all, optional: true}, \"ab*\": {stdout: two}, abc: {stdout: one}}\n";
+    let stubs =
+        "  stubs: {\"**\": {stdout: all, optional: true}, \"ab*\": {stdout: two}, abc: {stdout: one}}\n";
     let first = run(recipe, stubs);
-    assert_eq!((first.errors.len(), step(&first, "abc")["output"].as_str()), (0, Some("one")), "{:?}", first.errors);
+    assert_eq!(
+        (first.errors.len(), step(&first, "abc")["output"].as_str()),
+        (0, Some("one")),
+        "{:?}",
+        first.errors
+    );
     assert_eq!(step(&first, "abd")["output"], "two");
     let tie = run(recipe, "  stubs: {\"a*\": {stdout: x}, \"*c\": {stdout: y}, \"*d\": {stdout: z}}\n");
     assert!(matches!(&tie.errors[0], CaseError::Tie { path, .. } if path == "abc"), "{:?}", tie.errors);
@@ -151,7 +167,10 @@ fn a_list_answers_call_by_call_and_then_it_is_used_up() {
     let recipe = "name: r\nsteps:\n- {id: a, command: x, retry: {max_attempts: 3, delay: 500}}\n";
     let good = run(recipe, "  stubs: {a: [{exit: 1}, {exit: 0, stdout: second}]}\n");
     assert_eq!(good.errors, []);
-    assert_eq!((step(&good, "a")["output"].as_str(), step(&good, "a")["attempts"].as_u64()), (Some("second"), Some(2)));
+    assert_eq!(
+        (step(&good, "a")["output"].as_str(), step(&good, "a")["attempts"].as_u64()),
+        (Some("second"), Some(2))
+    );
     assert!(ended(&good)["duration"].as_f64().unwrap() >= 500.0);
     let bad = run(recipe, "  stubs: {a: [{exit: 1}, {exit: 1}]}\n");
     let used_up = CaseError::UsedUp { key: "a".to_owned(), path: "a".to_owned(), entries: 2 };
@@ -162,7 +181,8 @@ fn a_list_answers_call_by_call_and_then_it_is_used_up() {
 fn each_item_and_each_iteration_has_its_own_entry() {
     let each = "name: r\nsteps:\n- {id: a, for_each: [x, y, z], max_parallel: 4, command: 'no {{item}}', retry: 2}\n";
     for _ in 0..20 {
-        let run = run(each, "  stubs: {a: [{stdout: '0'}, {stdout: '1', after: 3}, {stdout: '2', after: 1}]}\n");
+        let run =
+            run(each, "  stubs: {a: [{stdout: '0'}, {stdout: '1', after: 3}, {stdout: '2', after: 1}]}\n");
         assert_eq!(run.errors, []);
         assert_eq!(ended(&run)["context"]["a"], json!(["0", "1", "2"]));
     }
@@ -171,7 +191,11 @@ fn each_item_and_each_iteration_has_its_own_entry() {
     assert_eq!(repeated.errors, []);
     assert_eq!(ended(&repeated)["context"]["a"], json!({"v": "ok"}));
     let beyond = run(repeat, "  stubs: {a: [{json: {v: no}}]}\n");
-    assert!(matches!(&beyond.errors[..], [CaseError::UsedUp { path, .. }] if path == "a[1]"), "{:?}", beyond.errors);
+    assert!(
+        matches!(&beyond.errors[..], [CaseError::UsedUp { path, .. }] if path == "a[1]"),
+        "{:?}",
+        beyond.errors
+    );
     let one = run(repeat, "  stubs: {\"a[0]\": {json: {v: no}}, a: {json: {v: ok}}}\n");
     assert_eq!((one.errors.len(), ended(&one)["context"]["a"].clone()), (0, json!({"v": "ok"})));
 }
@@ -179,13 +203,19 @@ fn each_item_and_each_iteration_has_its_own_entry() {
 #[test]
 fn sub_recipes_are_entered_or_replaced() {
     let recipe = "name: r\nsteps:\n- {id: sub, recipe: child}\n- {id: use, command: 'echo {{sub}} {{version}} {{sub.version}}'}\n";
-    let child = "name: child\nsteps:\n- {id: deep, prompt: go}\n- {id: v, command: echo 1, output: version}\n";
+    let child =
+        "name: child\nsteps:\n- {id: deep, prompt: go}\n- {id: v, command: echo 1, output: version}\n";
     let cases = "cases:\n- name: entered\n  stubs: {sub/deep: {answer: x}}\n\
                  - name: replaced\n  stubs: {sub: {value: done, context: {version: 2}, files: {f: x}}}\n\
                  - name: failed\n  stubs: {sub: {fail: no luck}}\n";
     let place = Place::new(recipe, cases, &[("child.yaml", child)]);
     let entered = place.run(0);
-    assert_eq!((entered.errors.len(), step(&entered, "use")["output"].as_str()), (0, Some("1 1 1")), "{:?}", entered.errors);
+    assert_eq!(
+        (entered.errors.len(), step(&entered, "use")["output"].as_str()),
+        (0, Some("1 1 1")),
+        "{:?}",
+        entered.errors
+    );
     let replaced = place.run(1);
     assert_eq!(replaced.errors, []);
     assert_eq!(step(&replaced, "use")["output"], "done 2 2");
@@ -194,7 +224,11 @@ fn sub_recipes_are_entered_or_replaced() {
     assert_eq!(failed.errors, []);
     let error = step(&failed, "sub")["error"].as_str().unwrap();
     assert!(error.contains("Sub-recipe 'child' failed") && error.contains("no luck"), "{error}");
-    assert!(!failed.events.iter().any(|record| matches!(&record.event, Event::StepStarted { path, .. } if path.starts_with("sub/"))));
+    assert!(
+        !failed.events.iter().any(
+            |record| matches!(&record.event, Event::StepStarted { path, .. } if path.starts_with("sub/"))
+        )
+    );
 }
 
 #[test]
@@ -203,14 +237,24 @@ fn recovery_is_answered_by_its_own_stub() {
     let cases = "cases:\n- name: real failure\n  stubs: {\"recovery:sub\": {answer: \"STATUS: COMPLETE\"}}\n\
                  - name: stubbed failure\n  stubs: {sub: {fail: no luck}, \"recovery:sub\": {answer: UNRECOVERABLE}}\n\
                  - name: none\n";
-    let place = Place::new(recipe, cases, &[("child.yaml", "name: child\nsteps:\n- {id: c, command: exit 3}\n")]);
+    let place =
+        Place::new(recipe, cases, &[("child.yaml", "name: child\nsteps:\n- {id: c, command: exit 3}\n")]);
     let recovered = place.run(0);
-    assert_eq!((recovered.errors.len(), step(&recovered, "sub")["recovered"].as_bool()), (0, Some(true)), "{:?}", recovered.errors);
+    assert_eq!(
+        (recovered.errors.len(), step(&recovered, "sub")["recovered"].as_bool()),
+        (0, Some(true)),
+        "{:?}",
+        recovered.errors
+    );
     assert!(recovered.calls.iter().any(|call| call.path == "recovery:sub"));
     let not = place.run(1);
     assert_eq!((not.errors.len(), ended(&not)["success"].as_bool()), (0, Some(false)), "{:?}", not.errors);
     let missing = place.run(2);
-    assert!(matches!(&missing.errors[..], [CaseError::MissingStub { lines, .. }] if lines.contains("\"recovery:sub\"")), "{:?}", missing.errors);
+    assert!(
+        matches!(&missing.errors[..], [CaseError::MissingStub { lines, .. }] if lines.contains("\"recovery:sub\"")),
+        "{:?}",
+        missing.errors
+    );
 }
 
 #[test]
@@ -230,12 +274,18 @@ fn every_fault_is_what_a_real_program_would_cause() {
         ("lie", "completed", "ok", "", ""),
         ("hang_after_result", "completed", "ok", "", ""),
     ] {
-        let timeout = if fault == "timeout" { plain.replace(", idle_timeout: 600", "") } else { plain.to_owned() };
+        let timeout =
+            if fault == "timeout" { plain.replace(", idle_timeout: 600", "") } else { plain.to_owned() };
         let run = run(&timeout, &format!("  stubs: {{a: {{fault: {fault}}}}}\n"));
         assert_eq!(run.errors, [], "{fault}");
         let (result, step) = (ended(&run), step(&run, "a"));
         assert_eq!(step["status"], status, "{fault} {result:#}");
-        assert_eq!(result["diagnosis"]["class"].as_str().unwrap_or_default(), class, "{fault} {:#}", result["diagnosis"]);
+        assert_eq!(
+            result["diagnosis"]["class"].as_str().unwrap_or_default(),
+            class,
+            "{fault} {:#}",
+            result["diagnosis"]
+        );
         assert_eq!(result["outcome"], outcome, "{fault}");
         assert!(step["error"].as_str().unwrap_or_default().contains(error), "{fault} {step:#}");
     }
@@ -260,7 +310,10 @@ fn after_a_fault_comes_the_next_answer() {
         "  stubs:\n    a: {fault: rate_limit, then: {fault: rate_limit, then: {answer: fine}}}\n    b: {fault: garbage, then: {json: {ok: true}}}\n",
     );
     assert_eq!(run.errors, []);
-    assert_eq!((step(&run, "a")["output"].as_str(), step(&run, "b")["output"].as_str()), (Some("fine"), Some("{\"ok\":true}")));
+    assert_eq!(
+        (step(&run, "a")["output"].as_str(), step(&run, "b")["output"].as_str()),
+        (Some("fine"), Some("{\"ok\":true}"))
+    );
     let calls = |path: &str| run.calls.iter().filter(|call| call.path == path).count();
     assert_eq!((calls("a"), calls("b")), (3, 2));
     // 60 s, then 120 s
@@ -277,7 +330,12 @@ fn a_stub_that_hangs_without_a_timeout_is_an_error() {
 fn auto_answers_with_the_smallest_value() {
     let recipe = "name: r\nsteps:\n- id: a\n  prompt: p\n  parse_json: true\n  json_schema: {type: object, required: [v], properties: {v: {enum: [NO_ISSUES, OK]}}}\n";
     let run = run(recipe, "  stubs: {a: {auto: true}}\n");
-    assert_eq!((run.errors.len(), ended(&run)["context"]["a"].clone()), (0, json!({"v": "OK"})), "{:?}", run.errors);
+    assert_eq!(
+        (run.errors.len(), ended(&run)["context"]["a"].clone()),
+        (0, json!({"v": "OK"})),
+        "{:?}",
+        run.errors
+    );
 }
 
 #[test]
@@ -298,13 +356,21 @@ fn effects_need_a_stub_or_every_program_replaced() {
     ] {
         let recipe = format!("name: r\nsteps:\n- {{id: a, {step}}}\n");
         let refused = run(&recipe, "");
-        assert!(matches!(&refused.errors[..], [CaseError::Effect { why: said, .. }] if said == why), "{step} {:?}", refused.errors);
+        assert!(
+            matches!(&refused.errors[..], [CaseError::Effect { why: said, .. }] if said == why),
+            "{step} {:?}",
+            refused.errors
+        );
         assert_eq!(refused.changed, Vec::<String>::new(), "{step}");
         assert_eq!(run(&recipe, "  stubs: {a: {stdout: ok}}\n").errors, [], "{step}");
     }
     let recipe = "name: r\nsteps:\n- {id: a, command: 'git push origin main && gh pr create --fill'}\n";
     let half = run(recipe, "  stubs: {a: {real: true}}\n  programs: {git: [{stdout: pushed}]}\n");
-    assert!(matches!(&half.errors[..], [CaseError::RealProgram { missing, .. }] if missing == "`gh`"), "{:?}", half.errors);
+    assert!(
+        matches!(&half.errors[..], [CaseError::RealProgram { missing, .. }] if missing == "`gh`"),
+        "{:?}",
+        half.errors
+    );
     assert!(half.commands.is_empty());
     let whole = run(
         recipe,
@@ -314,14 +380,22 @@ fn effects_need_a_stub_or_every_program_replaced() {
     assert_eq!(step(&whole, "a")["output"], "pushedpr/7");
     assert_eq!(whole.commands, [vec!["git", "push", "origin", "main"], vec!["gh", "pr", "create", "--fill"]]);
     let other = run(recipe, "  stubs: {a: {real: true}}\n  programs: {git: [{args: [pull]}], gh: [{}]}\n");
-    assert!(matches!(&other.errors[..], [CaseError::UnknownCall { argv }] if argv[1] == "push"), "{:?}", other.errors);
+    assert!(
+        matches!(&other.errors[..], [CaseError::UnknownCall { argv }] if argv[1] == "push"),
+        "{:?}",
+        other.errors
+    );
 }
 
 #[test]
 fn bash_can_be_forbidden() {
     let recipe = "name: r\nsteps:\n- {id: a, command: touch did}\n";
     let run = run(recipe, "  bash: forbid\n");
-    assert!(matches!(&run.errors[..], [CaseError::BashForbidden { path, .. }] if path == "a"), "{:?}", run.errors);
+    assert!(
+        matches!(&run.errors[..], [CaseError::BashForbidden { path, .. }] if path == "a"),
+        "{:?}",
+        run.errors
+    );
     assert_eq!(run.changed, Vec::<String>::new());
 }
 
@@ -348,7 +422,11 @@ fn a_fixture_is_copied_and_may_be_a_repository() {
     let (one, again) = (place.run(0), place.run(0));
     assert_eq!(one.errors, []);
     let output = step(&one, "a")["output"].as_str().unwrap();
-    assert!(output.starts_with("Recipe Test 2026-01-01T00:00:00Z") || output.starts_with("Recipe Test 2026-01-01T00:00:00+00:00"), "{output}");
+    assert!(
+        output.starts_with("Recipe Test 2026-01-01T00:00:00Z")
+            || output.starts_with("Recipe Test 2026-01-01T00:00:00+00:00"),
+        "{output}"
+    );
     assert!(output.ends_with("?? by-setup\nran"), "{output}");
     assert_eq!(step(&again, "a")["output"], output, "the commit is the same each time");
     assert_eq!(one.changed, ["by-setup", "gone", "src/a"]);
@@ -361,7 +439,12 @@ fn a_fixture_is_copied_and_may_be_a_repository() {
 fn questions_are_answered_wait_or_run_out_of_time() {
     let recipe = "name: r\nsteps:\n- {id: q, ask: Sure?, timeout: 86400, on_timeout: reject, fields: [{name: note}]}\n- {id: after, command: 'echo {{q.choice}} {{q.note}} {{q.via}}'}\n";
     let yes = run(recipe, "  answers: {q: {choice: approve, fields: {note: fine}}}\n");
-    assert_eq!((yes.errors.len(), step(&yes, "after")["output"].as_str()), (0, Some("approve fine flag")), "{:?}", yes.errors);
+    assert_eq!(
+        (yes.errors.len(), step(&yes, "after")["output"].as_str()),
+        (0, Some("approve fine flag")),
+        "{:?}",
+        yes.errors
+    );
     let no = run(recipe, "  answers: {q: {choice: reject}}\n");
     assert!(step(&no, "q")["error"].as_str().unwrap().contains("rejected"), "{:#}", ended(&no));
     let none = run(recipe, "");
@@ -386,7 +469,10 @@ fn a_patch_is_applied() {
 #[test]
 fn budgets_count_what_stubs_report() {
     let recipe = "name: r\nsteps:\n- {id: a, prompt: p}\n- {id: b, prompt: p}\n";
-    let run = run(recipe, "  options: {budget: {usd: 0.5}}\n  stubs: {a: {answer: x, usage: {usd: 0.6}}, b: {answer: y, optional: true}}\n");
+    let run = run(
+        recipe,
+        "  options: {budget: {usd: 0.5}}\n  stubs: {a: {answer: x, usage: {usd: 0.6}}, b: {answer: y, optional: true}}\n",
+    );
     assert_eq!(run.errors, []);
     assert!(step(&run, "b")["error"].as_str().unwrap().contains("budget"), "{:#}", ended(&run));
 }
@@ -394,29 +480,48 @@ fn budgets_count_what_stubs_report() {
 #[test]
 fn a_repair_is_answered_and_written_into_a_copy() {
     let recipe = "name: r\nsteps:\n- {id: p, prompt: make it}\n- {id: a, command: 'grep -q --quite x f'}\n";
-    let repaired = "name: r\\nsteps:\\n- {id: p, prompt: make it}\\n- {id: a, command: 'grep -q --quiet x f'}\\n";
-    let cases = format!("cases:\n- name: one\n  options: {{auto_fix: 3}}\n  files: {{f: x}}\n  stubs: {{p: {{answer: y}}, repair: {{answer: \"{repaired}\"}}}}\n");
+    let repaired =
+        "name: r\\nsteps:\\n- {id: p, prompt: make it}\\n- {id: a, command: 'grep -q --quiet x f'}\\n";
+    let cases = format!(
+        "cases:\n- name: one\n  options: {{auto_fix: 3}}\n  files: {{f: x}}\n  stubs: {{p: {{answer: y}}, repair: {{answer: \"{repaired}\"}}}}\n"
+    );
     let place = Place::new(recipe, &cases, &[]);
     let run = place.run(0);
     let original = std::fs::read_to_string(place.dir.path().join("r.yaml")).unwrap();
     assert_eq!(original, recipe, "the user's recipe is not touched");
-    assert!(run.calls.iter().any(|call| call.path == "repair"), "{:?} {:#}", run.errors, ended(&run)["auto_fix"]);
+    assert!(
+        run.calls.iter().any(|call| call.path == "repair"),
+        "{:?} {:#}",
+        run.errors,
+        ended(&run)["auto_fix"]
+    );
 }
 
 #[test]
 fn hooks_run_for_real() {
     let recipe = "name: r\nhooks: {pre_step: 'echo {{step_id}} >> hooks.txt'}\nsteps:\n- {id: a, prompt: p}\n- {id: b, command: 'true'}\n";
     let run = run(recipe, "  stubs: {a: {answer: x}, b: {exit: 0}}\n");
-    assert_eq!((run.errors.len(), run.changed.clone()), (0, vec!["hooks.txt".to_owned()]), "{:?}", run.errors);
+    assert_eq!(
+        (run.errors.len(), run.changed.clone()),
+        (0, vec!["hooks.txt".to_owned()]),
+        "{:?}",
+        run.errors
+    );
     assert_eq!(std::fs::read_to_string(run.scratch.work().join("hooks.txt")).unwrap(), "a\nb\n");
 }
 
 #[test]
 fn nothing_of_a_case_stays() {
-    let place = Place::new("name: r\nsteps:\n- {id: a, command: 'sleep 54321 & disown'}\n", "cases:\n- name: one\n", &[]);
-    let before: Vec<PathBuf> = std::fs::read_dir(place.dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
+    let place = Place::new(
+        "name: r\nsteps:\n- {id: a, command: 'sleep 54321 & disown'}\n",
+        "cases:\n- name: one\n",
+        &[],
+    );
+    let before: Vec<PathBuf> =
+        std::fs::read_dir(place.dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
     drop(place.run(0));
-    let after: Vec<PathBuf> = std::fs::read_dir(place.dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
+    let after: Vec<PathBuf> =
+        std::fs::read_dir(place.dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
     assert_eq!(before, after);
     let all = std::process::Command::new("pgrep").args(["-f", "^sleep 54321"]).output().unwrap();
     assert!(all.stdout.is_empty(), "{}", String::from_utf8_lossy(&all.stdout));

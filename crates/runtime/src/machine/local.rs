@@ -20,7 +20,9 @@ use super::{
     variables::Variables,
 };
 use crate::{
-    agents::{AgentPrograms, AgentSettings, Configuration, CustomProgram, DEFAULT, RateLimits, Tools, program_list},
+    agents::{
+        AgentPrograms, AgentSettings, Configuration, CustomProgram, DEFAULT, RateLimits, Tools, program_list,
+    },
     os::guardian::Guardian,
     store::folder::AgentChoice,
 };

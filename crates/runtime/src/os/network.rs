@@ -49,7 +49,8 @@ fn raise_loopback() -> io::Result<()> {
     send(&kernel, &message, SendFlags::empty())?;
     let mut answer = [0; 256];
     let (length, _) = recv(&kernel, &mut answer, RecvFlags::empty())?;
-    let number = |at: usize| answer[..length].get(at..at + 4).map(|bytes| [bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let number =
+        |at: usize| answer[..length].get(at..at + 4).map(|bytes| [bytes[0], bytes[1], bytes[2], bytes[3]]);
     let kind = number(4).map(|bytes| u16::from_ne_bytes([bytes[0], bytes[1]]));
     match (kind, number(16).map(i32::from_ne_bytes)) {
         (Some(ERROR), Some(0)) => Ok(()),

@@ -82,7 +82,8 @@ pub(crate) fn next_letters() -> Option<String> {
     with(|stage| {
         let number = stage.ids;
         stage.ids += 1;
-        let letter = |place: u32| char::from(b'a' + u8::try_from(number / 26_u32.pow(place) % 26).unwrap_or(0));
+        let letter =
+            |place: u32| char::from(b'a' + u8::try_from(number / 26_u32.pow(place) % 26).unwrap_or(0));
         (0..4).rev().map(letter).collect()
     })
 }

@@ -15,7 +15,11 @@ enum Entry {
 }
 
 /// The sorted paths that differ between a folder and what it began with: a fixture, with these files over it.
-pub(super) fn changed(work: &Path, fixture: Option<&Path>, files: &[(String, Option<String>)]) -> Vec<String> {
+pub(super) fn changed(
+    work: &Path,
+    fixture: Option<&Path>,
+    files: &[(String, Option<String>)],
+) -> Vec<String> {
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     if let Some(fixture) = fixture {
         list(fixture, "", &mut before);
@@ -89,12 +93,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (fixture, work) = (dir.path().join("fixture"), dir.path().join("work"));
         fs::create_dir_all(fixture.join("d")).unwrap();
-        for (file, text) in [("same", "s"), ("gone", "g"), ("d/changed", "old"), ("mode", "m"), ("removed", "r")] {
+        for (file, text) in
+            [("same", "s"), ("gone", "g"), ("d/changed", "old"), ("mode", "m"), ("removed", "r")]
+        {
             fs::write(fixture.join(file), text).unwrap();
         }
         std::os::unix::fs::symlink("same", fixture.join("link")).unwrap();
         crate::os::files::copy_tree(&fixture, &work).unwrap();
-        let files = [("given".to_owned(), Some("x".to_owned())), ("./removed".to_owned(), None), ("again".to_owned(), Some("y".to_owned()))];
+        let files = [
+            ("given".to_owned(), Some("x".to_owned())),
+            ("./removed".to_owned(), None),
+            ("again".to_owned(), Some("y".to_owned())),
+        ];
         fs::write(work.join("given"), "x").unwrap();
         fs::write(work.join("again"), "z").unwrap();
         fs::remove_file(work.join("removed")).unwrap();
@@ -107,7 +117,10 @@ mod tests {
         std::os::unix::fs::symlink("gone", work.join("link")).unwrap();
         fs::create_dir(work.join(".git")).unwrap();
         fs::write(work.join(".git/HEAD"), "").unwrap();
-        assert_eq!(changed(&work, Some(&fixture), &files), ["again", "d/added", "d/changed", "gone", "link", "mode"]);
+        assert_eq!(
+            changed(&work, Some(&fixture), &files),
+            ["again", "d/added", "d/changed", "gone", "link", "mode"]
+        );
         assert_eq!(changed(&fixture, None, &[]).len(), 6);
     }
 }

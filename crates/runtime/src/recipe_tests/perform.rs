@@ -16,8 +16,8 @@ use recipe::{
 };
 
 use super::{
-    CaseError, StubCalled, case_run::CaseReport, changed_files, fake_programs, kill_points::KillWatch, recipe_copy,
-    scratch::Parts, worker::CaseFace,
+    CaseError, StubCalled, case_run::CaseReport, changed_files, fake_programs, kill_points::KillWatch,
+    recipe_copy, scratch::Parts, worker::CaseFace,
 };
 use crate::{
     agents::{AgentPrograms, AgentSettings},
@@ -196,7 +196,8 @@ impl<'a> Performed<'a> {
     }
 
     fn report(self) -> CaseReport {
-        let events = self.folder().and_then(|folder| journal::read(&folder.journal()).ok()).unwrap_or_default();
+        let events =
+            self.folder().and_then(|folder| journal::read(&folder.journal()).ok()).unwrap_or_default();
         let (commands, unknown) = fake_programs::calls(self.parts);
         let mut errors = self.errors;
         errors.extend(self.stubs.errors());
@@ -277,7 +278,8 @@ impl<'a> Performed<'a> {
     /// Programs whose stubs say that they are not installed are missing from the beginning.
     fn look_for_missing_programs(&mut self) {
         let Some(plan) = self.checked().and_then(|checked| checked.plan) else { return };
-        let Ok(settings) = self.machine.agents(&Default::default(), Default::default(), &self.parts.work) else {
+        let Ok(settings) = self.machine.agents(&Default::default(), Default::default(), &self.parts.work)
+        else {
             return;
         };
         let mut missing = BTreeSet::new();

@@ -60,6 +60,10 @@ mod tests {
         let dirs: Vec<PathBuf> = std::env::split_paths(&found).collect();
         assert_eq!(dirs.len(), 2);
         assert_eq!(dirs[1], two);
-        assert!(dirs[0].join("tool").is_file() && !dirs[0].join("claude").exists() && !dirs[0].join("codex").exists());
+        assert!(
+            dirs[0].join("tool").is_file()
+                && !dirs[0].join("claude").exists()
+                && !dirs[0].join("codex").exists()
+        );
     }
 }

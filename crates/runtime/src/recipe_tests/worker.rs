@@ -91,7 +91,8 @@ pub fn serve(face: &CaseFace) -> io::Result<()> {
 
 /// Reads a test file. Its problems were reported before the session began.
 fn read(file: &Path) -> Result<TestFile, String> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
     let mut sources = Sources::default();
     let number = sources.add(file.to_string_lossy(), text);
     test_file::read(&sources, number).file.ok_or_else(|| "the test file has changed".to_owned())

@@ -52,7 +52,9 @@ impl Performer {
     /// What a bash step does instead of starting its process; `None` if it starts it. The error says why it cannot do
     /// either.
     pub(crate) fn shell(&self, call: &StepCall, step: &Step) -> Result<Option<Script>, StartError> {
-        let (Performer::Stub(stubs), StepKind::Shell { command }) = (self, &step.kind) else { return Ok(None) };
+        let (Performer::Stub(stubs), StepKind::Shell { command }) = (self, &step.kind) else {
+            return Ok(None);
+        };
         stubs.shell(call, step, command.text()).map_err(|error| refused(SHELL, error))
     }
 
@@ -60,9 +62,7 @@ impl Performer {
     pub(crate) fn admit(&self, path: &str, what: &'static str, command: &str) -> Result<(), StartError> {
         match self {
             Performer::Process => Ok(()),
-            Performer::Stub(stubs) => {
-                stubs.admit(path, what, command).map_err(|error| refused(SHELL, error))
-            }
+            Performer::Stub(stubs) => stubs.admit(path, what, command).map_err(|error| refused(SHELL, error)),
         }
     }
 

@@ -16,7 +16,10 @@ pub(super) fn smallest(schema: &Value) -> Result<Json, String> {
     let mut why = "it allows no value that can be built from it".to_owned();
     for candidate in (Search { root: &root }).values(&root, 0) {
         let text = candidate.to_string();
-        match Value::from_json(&text).map_err(|error| error.to_string()).and_then(|v| json_schema::check(schema, &v)) {
+        match Value::from_json(&text)
+            .map_err(|error| error.to_string())
+            .and_then(|v| json_schema::check(schema, &v))
+        {
             Ok(()) => return Ok(candidate),
             Err(problem) => why = problem,
         }
@@ -93,7 +96,8 @@ impl Search<'_> {
 
     fn of_type(&self, kind: &str, schema: &Map<String, Json>, depth: usize) -> Vec<Json> {
         let number = |word: &str| schema.get(word).and_then(Json::as_f64);
-        let count = |word: &str| schema.get(word).and_then(Json::as_u64).and_then(|n| usize::try_from(n).ok());
+        let count =
+            |word: &str| schema.get(word).and_then(Json::as_u64).and_then(|n| usize::try_from(n).ok());
         match kind {
             "null" => vec![Json::Null],
             "boolean" => vec![json!(false), json!(true)],
@@ -160,7 +164,9 @@ fn plain() -> Vec<Json> {
 fn numbers(limit: impl Fn(&str) -> Option<f64>, is_whole: bool) -> Vec<Json> {
     let step = limit("multipleOf").filter(|step| *step > 0.0).unwrap_or(1.0);
     let mut tried = vec![0.0];
-    for (word, direction) in [("minimum", 1.0), ("exclusiveMinimum", 1.0), ("maximum", -1.0), ("exclusiveMaximum", -1.0)] {
+    for (word, direction) in
+        [("minimum", 1.0), ("exclusiveMinimum", 1.0), ("maximum", -1.0), ("exclusiveMaximum", -1.0)]
+    {
         let Some(bound) = limit(word) else { continue };
         let near = if direction > 0.0 { (bound / step).ceil() } else { (bound / step).floor() } * step;
         tried.extend([near, near + direction * step]);
@@ -209,7 +215,10 @@ mod tests {
             (json!({"const": 7}), json!(7)),
             (json!({"type": ["string", "null"]}), json!("")),
             (json!({"type": "array", "items": {"type": "integer"}, "minItems": 2}), json!([0, 0])),
-            (json!({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "uniqueItems": true}), json!(["a", "b"])),
+            (
+                json!({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "uniqueItems": true}),
+                json!(["a", "b"]),
+            ),
             (
                 json!({"required": ["verdict", "findings"], "properties": {
                     "verdict": {"enum": ["FINDINGS", "NO_ISSUES_FOUND"]},
@@ -217,7 +226,10 @@ mod tests {
                 json!({"verdict": "FINDINGS", "findings": []}),
             ),
             (json!({"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]}), json!("x")),
-            (json!({"allOf": [{"type": "object", "required": ["a"]}, {"required": ["b"]}]}), json!({"a": {}, "b": {}})),
+            (
+                json!({"allOf": [{"type": "object", "required": ["a"]}, {"required": ["b"]}]}),
+                json!({"a": {}, "b": {}}),
+            ),
             (
                 json!({"$ref": "#/$defs/one", "$defs": {"one": {"type": "object", "required": ["n"],
                     "properties": {"n": {"$ref": "#/$defs/two"}}}, "two": {"type": "boolean"}}}),

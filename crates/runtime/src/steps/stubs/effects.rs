@@ -125,7 +125,10 @@ mod tests {
         assert_eq!(missing("x=$(gh pr create) && echo \"$x\"", &[]).as_deref(), Some("`gh`"));
         assert_eq!(missing("./deploy.sh", &["deploy.sh"]).as_deref(), Some("`./deploy.sh`"));
         for unclear in ["$tool push", "eval \"$x\"", "if then"] {
-            assert!(missing(unclear, &["git"]).is_some_and(|words| words.contains("every program")), "{unclear}");
+            assert!(
+                missing(unclear, &["git"]).is_some_and(|words| words.contains("every program")),
+                "{unclear}"
+            );
         }
     }
 }

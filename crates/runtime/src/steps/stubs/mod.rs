@@ -20,7 +20,8 @@ use recipe::{
     plan::{Step, StepKind},
     syntax::StepType,
     test_file::{
-        BashMode, Fault, RecipeReply, ReplyKind, Selected, Stub, StubCall, StubKey, StubPlan, StubReply, select,
+        BashMode, Fault, RecipeReply, ReplyKind, Selected, Stub, StubCall, StubKey, StubPlan, StubReply,
+        select,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -135,7 +136,12 @@ impl Stubs {
     }
 
     /// What a bash step does instead of starting its process; `None` if it starts it.
-    pub(super) fn shell(&self, call: &StepCall, step: &Step, command: &str) -> Result<Option<Script>, String> {
+    pub(super) fn shell(
+        &self,
+        call: &StepCall,
+        step: &Step,
+        command: &str,
+    ) -> Result<Option<Script>, String> {
         let reply = self.reply(StubCall::Step(&call.path, StepType::Bash), call, None)?;
         let effect = effects::reason(&self.setup.knowledge, step, command);
         let path = || call.path.clone();
@@ -191,7 +197,13 @@ impl Stubs {
     }
 
     /// What stands in for an agent program. `prompt` is what it is asked.
-    pub(crate) fn agent(&self, call: &StepCall, role: AgentRole, step: &Step, prompt: &str) -> Result<AgentPart, String> {
+    pub(crate) fn agent(
+        &self,
+        call: &StepCall,
+        role: AgentRole,
+        step: &Step,
+        prompt: &str,
+    ) -> Result<AgentPart, String> {
         let (asked, named) = match role {
             AgentRole::Step => (StubCall::Step(&call.path, StepType::Agent), call.path.clone()),
             AgentRole::Recovery => (StubCall::Recovery(&call.path), format!("recovery:{}", call.path)),
@@ -205,12 +217,17 @@ impl Stubs {
                 AgentRole::Repair => "the repair of",
             };
             let lines = lines(&named, suggestion(role, step));
-            return self.refuse(CaseError::MissingStub { path: call.path.clone(), what: what.to_owned(), lines });
+            return self.refuse(CaseError::MissingStub {
+                path: call.path.clone(),
+                what: what.to_owned(),
+                lines,
+            });
         };
         if matches!(found.reply.kind, ReplyKind::Fault(Fault::Missing)) {
             return Ok(AgentPart::NotInstalled);
         }
-        let is_agent = matches!(found.reply.kind, ReplyKind::Agent(_) | ReplyKind::Fault(_) | ReplyKind::Auto);
+        let is_agent =
+            matches!(found.reply.kind, ReplyKind::Agent(_) | ReplyKind::Fault(_) | ReplyKind::Auto);
         if !is_agent {
             let (key, kind) = (words(&found.stub.key), "an agent step".to_owned());
             return self.refuse(CaseError::Unfit { key, path: call.path.clone(), kind });
@@ -263,12 +280,18 @@ impl Stubs {
     }
 
     /// The answer to a call; `None` if no stub names it.
-    fn reply(&self, asked: StubCall<'_>, call: &StepCall, prompt: Option<&str>) -> Result<Option<Reply<'_>>, String> {
+    fn reply(
+        &self,
+        asked: StubCall<'_>,
+        call: &StepCall,
+        prompt: Option<&str>,
+    ) -> Result<Option<Reply<'_>>, String> {
         let number = match select(&self.setup.stubs, asked) {
             Selected::None => return Ok(None),
             Selected::One(number) => number,
             Selected::Tie(first, second) => {
-                let key = |at: usize| self.setup.stubs.get(at).map_or_else(String::new, |stub| words(&stub.key));
+                let key =
+                    |at: usize| self.setup.stubs.get(at).map_or_else(String::new, |stub| words(&stub.key));
                 let path = call.path.clone();
                 return self.refuse(CaseError::Tie { path, first: key(first), second: key(second) });
             }

@@ -116,7 +116,8 @@ impl Played {
             }
         }
         let (out, err) = (&self.script.stdout, &self.script.stderr);
-        let write = |[stdout, stderr]: &mut [File; 2]| stdout.write_all(out).and_then(|()| stderr.write_all(err));
+        let write =
+            |[stdout, stderr]: &mut [File; 2]| stdout.write_all(out).and_then(|()| stderr.write_all(err));
         if let Some(Err(error)) = self.outputs.as_mut().map(write) {
             let (path, why) = (self.script.path.clone(), error.to_string());
             self.stubs.complain(CaseError::File { path, file: "stdout".to_owned(), why });

@@ -33,7 +33,9 @@ pub(super) fn script(path: &str, reply: &StubReply, step: &Step) -> Result<Scrip
         ReplyKind::Auto => (result(&auto(step)?, reply.usage), Vec::new(), Some(0), None),
         ReplyKind::Fault(fault) => trace(*fault, step, reply.usage)?,
         // the test file was checked: no other answer fits an agent
-        ReplyKind::Bash(_) | ReplyKind::Recipe(_) | ReplyKind::Real => (Vec::new(), Vec::new(), Some(1), None),
+        ReplyKind::Bash(_) | ReplyKind::Recipe(_) | ReplyKind::Real => {
+            (Vec::new(), Vec::new(), Some(1), None)
+        }
     };
     Ok(Script {
         path: path.to_owned(),
@@ -56,9 +58,7 @@ fn trace(fault: Fault, step: &Step, usage: Option<StubUsage>) -> Result<Trace, S
         Fault::Timeout | Fault::Idle => (nothing(), nothing(), None, None),
         Fault::RateLimit => (trouble(Some(429), "rate limit exceeded", usage), nothing(), Some(1), None),
         Fault::Auth => (trouble(Some(401), "invalid API key", usage), nothing(), Some(1), None),
-        Fault::Network => {
-            (trouble(None, "API Error: connection refused", usage), nothing(), Some(1), None)
-        }
+        Fault::Network => (trouble(None, "API Error: connection refused", usage), nothing(), Some(1), None),
         Fault::Crash => (nothing(), CRASH.to_vec(), Some(1), None),
         Fault::Signal => (nothing(), nothing(), None, Some(SEGMENTATION_FAULT)),
         Fault::Garbage => (GARBAGE.to_vec(), nothing(), Some(0), None),
