@@ -285,13 +285,14 @@ fn a_first_recipe() {
         NARROW,
         "$RUNNER init",
         expect![[r#"
-        recipe.yaml: found no Cargo.toml, package.json, pyproject.toml, go.mod or
-          Makefile, so this is a placeholder: replace its command
-          hello    echo "Hello from $(basename "$PWD")"
-          review   asks an agent, with --set with_agent=yes
-        Run it:  recipe-runner-rs recipe.yaml
-        Editors complete and check the recipe with recipe.schema.json beside it.
-    "#]],
+            recipe.yaml: found no Cargo.toml, package.json, pyproject.toml, go.mod or
+              Makefile, so this is a placeholder: replace its command
+              hello    echo "Hello from $(basename "$PWD")"
+              review   asks an agent, with --set with_agent=yes
+            Editors complete and check the recipe with recipe.schema.json beside it.
+            Test it, without an agent:  recipe-runner-rs test recipe.test.yaml
+            Run it:  recipe-runner-rs recipe.yaml
+        "#]],
     );
 }
 
