@@ -101,3 +101,18 @@ fn a_resume_knows_the_effects_of_the_user() {
         assert_eq!(plan.json()["steps"][0]["action"], action, "{}", plan.all());
     }
 }
+
+#[test]
+fn a_command_that_the_user_knows_to_succeed_checks_nothing() {
+    let env = env().agent("claude", "result done");
+    let recipe = "name: r\nsteps:\n  - {id: write, prompt: x}\n  - {id: tell, command: 'announce \"{{write}}\"'}\n";
+    let unchecked = |env: &TestEnv| {
+        drop(env.json(recipe, &[]));
+        let health = env.run(["health", "--output-format", "json"]).json();
+        let findings = health["recipes"][0]["findings"].as_array().cloned().unwrap_or_default();
+        findings.iter().any(|found| found["kind"] == "unchecked_step")
+    };
+    assert!(!unchecked(&env), "an unknown command may be a check");
+    env.write(".recipe-runner.yaml", "knowledge:\n  programs:\n    announce: {is: [constant]}\n");
+    assert!(unchecked(&env));
+}

@@ -329,6 +329,24 @@ fn cancelling_a_run_that_was_killed_while_it_cleaned_up_ends_the_cleanup() {
 }
 
 #[test]
+fn cancelling_a_run_that_was_killed_inside_a_recipe_that_cleans_up_continues_that_recipe() {
+    let inner = "name: inner\nsteps:\n- {id: one, command: echo one >> log}\n- {id: two, command: 'echo two >> log; test -e slow || { echo x > slow; sleep 60; }'}\n- {id: three, command: echo three >> log}\n";
+    let recipe = "name: r\nsteps:\n- {id: a, command: exit 1}\n- {id: down, when: always, recipe: inner}\n- {id: last, when: always, command: echo last >> log}\n";
+    let env = env().file("inner.yaml", inner).file("r.yaml", recipe);
+    let started = env.spawn(["r.yaml"]);
+    env.wait_for("slow");
+    started.kill();
+    let cancelled = env.run(["cancel", "last"]);
+    assert_eq!(cancelled.code, 0, "{}", cancelled.all());
+    assert_eq!(env.read("log"), "one\ntwo\ntwo\nthree\nlast\n", "{}", cancelled.all());
+    let shown = env.run(["show", "last", "--output-format", "json"]).json();
+    assert_eq!(shown["status"], "cancelled");
+    assert_eq!(shown["step_results"][1]["status"], "completed", "{shown}");
+    assert_eq!(shown["step_results"][1]["steps"][0]["attempts"], 1, "{shown}");
+    assert_eq!(env.survivors(), Vec::<String>::new());
+}
+
+#[test]
 fn a_failed_cleanup_of_a_cancelled_run_is_reported() {
     let recipe = "name: r\nsteps:\n- {id: q, ask: 'Go on?'}\n- {id: w, when: always, command: exit 4}\n- {id: v, when: always, command: touch v}\n";
     let env = env();

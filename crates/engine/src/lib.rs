@@ -6,6 +6,7 @@
 pub mod artifact_path;
 pub mod branch_name;
 pub mod coverage;
+pub mod expectations;
 pub mod failure;
 pub mod issue_filing;
 pub mod knowledge;

@@ -239,6 +239,18 @@ impl SessionTree {
         }
     }
 
+    /// Makes the sessions of a run active again that its death has ended, and its own one. `owner` is its new process.
+    pub fn revive(&mut self, run_id: &str, owner: &SessionOwner) {
+        for (id, session) in &mut self.sessions {
+            let is_its = session.owner.run_id.as_deref() == Some(run_id);
+            if is_its && (session.status == SessionStatus::Lost || id == run_id) {
+                session.status = SessionStatus::Active;
+                session.completed_at = None;
+                session.owner = owner.clone();
+            }
+        }
+    }
+
     /// The nearest active session among these runs, outermost first, that has the same task.
     pub fn with_task<'a>(&self, runs_around: &'a [String], task_digest: &str) -> Option<&'a str> {
         let has_task = |run: &&'a String| {
@@ -339,6 +351,28 @@ mod tests {
         tree.complete("live", at(10_000));
         tree.complete_run("live", at(10_001));
         assert_eq!(tree.sessions["live"].completed_at, Some(at(10_000)));
+    }
+
+    #[test]
+    fn a_resumed_run_has_its_sessions_again() {
+        let mut tree = SessionTree::new("t");
+        for id in ["run", "run-1", "run-2"] {
+            let owner = SessionOwner { run_id: Some("run".to_owned()), ..SessionOwner::default() };
+            let digest = Some("d".to_owned());
+            tree.register(NewSession { owner, task_digest: digest, ..session(id, None, 0) }, LIMITS, at(0))
+                .unwrap();
+        }
+        tree.complete("run-2", at(1));
+        tree.settle(at(2), |_| false);
+        assert_eq!(tree.active(), 0);
+        let owner =
+            SessionOwner { run_id: Some("run".to_owned()), pid: Some(7), ..SessionOwner::default() };
+        tree.revive("run", &owner);
+        let active: Vec<&String> =
+            tree.sessions.iter().filter(|(_, session)| session.is_active()).map(|(id, _)| id).collect();
+        assert_eq!(active, ["run", "run-1"]);
+        assert_eq!((tree.sessions["run"].owner.pid, tree.sessions["run"].completed_at), (Some(7), None));
+        assert_eq!(tree.sessions["run"].task_digest.as_deref(), Some("d"));
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn all_paths(step: &Step) -> Vec<Path> {
     let is_input = |path: &Path| step.store.as_ref() != Some(&path.root);
     paths.extend(step.ensure.iter().flat_map(|rule| rule.reads()).filter(is_input));
     paths.retain(|path| !step.is_loop_name(&path.root));
-    let list = step.each().map(|each| each.list.templates()).unwrap_or_default();
+    let list = step.each().map(|each| each.templates()).unwrap_or_default();
     paths.extend(list.into_iter().flat_map(|template| template.names()).map(|(path, _)| path.clone()));
     paths
 }

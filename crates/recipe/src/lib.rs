@@ -23,6 +23,7 @@ pub mod source;
 pub mod step_facts;
 pub mod syntax;
 pub mod template;
+pub mod test_file;
 pub mod time_span;
 pub mod typed;
 pub mod value;

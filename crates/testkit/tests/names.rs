@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use testkit::project::sources;
 
 /// The crates that keep these rules.
-const CRATES: &[&str] = &["recipe", "engine", "runtime", "cli"];
+const CRATES: &[&str] = &["recipe", "engine", "runtime", "author", "cli"];
 /// Most lines of a function.
 const MOST_LINES: usize = 60;
 /// Most parameters of a function, besides `self`.

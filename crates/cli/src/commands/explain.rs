@@ -210,8 +210,8 @@ fn hide(description: &mut Json, mask: &Mask) {
 fn loop_words(step: &Step) -> Option<String> {
     Some(match step.looped.as_ref()? {
         Loop::Each(each) => {
-            let parallel = match each.max_parallel {
-                1 => String::new(),
+            let parallel = match list_words(&each.max_parallel) {
+                one if one == "1" => String::new(),
                 most => format!(", {most} at the same time"),
             };
             format!("for each {} of {}{parallel}", each.item, list_words(&each.list))
@@ -228,6 +228,7 @@ fn list_words(list: &ValueTemplate) -> String {
     match list {
         ValueTemplate::Text(template) => template.text().trim().to_owned(),
         ValueTemplate::List(items) => crate::report::words::count(items.len(), "item"),
-        ValueTemplate::Plain(_) | ValueTemplate::Map(_) => String::new(),
+        ValueTemplate::Plain(value) => value.render().into_owned(),
+        ValueTemplate::Map(_) => String::new(),
     }
 }

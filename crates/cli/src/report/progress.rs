@@ -193,16 +193,8 @@ impl<'a> Progress<'a> {
                 self.line(&format!("[auto-fix] {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
-            // shown with the end of the step
-            Event::RecipeStopped { cause: StopCause::Refused(_), .. }
-            | Event::CleanupBegan { .. }
-            | Event::RecipeEntered { .. }
-            | Event::LoopEntered { .. }
-            | Event::Spawned(_)
-            | Event::StepNotBegun { .. }
-            | Event::WorkEnded { .. }
-            | Event::AgentUsed { .. }
-            | Event::HookFinished { .. } => {}
+            // not shown, or shown with the end of the step
+            _ => {}
         }
     }
 

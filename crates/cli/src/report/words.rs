@@ -9,7 +9,7 @@ use engine::{
     failure::{Class, Meaning, Signal},
     run::{
         event::{RunFinished, RunResumed, Via},
-        frame::{Frame, StepState},
+        frame::Frame,
         message::in_short,
         outcome::SkipReason,
     },
@@ -145,14 +145,6 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{end}")
 }
 
-/// Seconds that a step took.
-pub(crate) fn taken(step: &StepState) -> f64 {
-    match (step.started_at, step.finished_at) {
-        (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
-        _ => 0.0,
-    }
-}
-
 /// The kind of a step, and whether it cleans up: `bash`, `bash, for_each, cleanup`.
 pub(crate) fn kind_and_role(frame: &Frame, at: usize) -> String {
     let kind = kind_words(&frame.unit.steps[at]);
@@ -174,7 +166,7 @@ pub(crate) fn ending(frame: &Frame, at: usize, state: &RunState, mask: &Mask) ->
 fn end_of(frame: &Frame, at: usize, state: &RunState, mask: &Mask) -> String {
     let step = &frame.steps[at];
     let is_question = matches!(frame.unit.steps[at].kind, StepKind::Ask(_));
-    let took = duration(taken(step));
+    let took = duration(step.taken().unwrap_or(0.0));
     let how = || mask.quotation(first_line(&state.failed_how(step))).into_owned();
     match step.status {
         StepStatus::Completed if step.recovered => format!("completed in {took} (recovered by an agent)"),

@@ -198,7 +198,7 @@ fn planned(env: &TestEnv) -> Option<BTreeMap<String, String>> {
     let output = env.run(["resume", "last", "--plan", "--output-format", "json"]);
     let plan: Json = serde_json::from_str(&output.stdout).ok()?;
     let word = |step: &Json, name: &str| step[name].as_str().unwrap_or_default().to_owned();
-    let is_certain = |step: &&Json| !word(step, "reason").contains("if its inputs stay the same");
+    let is_certain = |step: &&Json| step["only_if"] != "inputs_stay";
     let steps = plan["steps"].as_array()?.iter().filter(is_certain);
     Some(steps.map(|step| (word(step, "path"), word(step, "action"))).collect())
 }

@@ -12,6 +12,9 @@ macro_rules! named {
         pub enum $name { $($(#[doc = $doc])+ #[serde(rename = $word)] $variant,)+ }
 
         impl $name {
+            /// All of them.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
             /// Its name.
             pub fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $word,)+ }

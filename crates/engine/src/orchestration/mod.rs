@@ -12,6 +12,7 @@ mod fingerprint;
 mod goal_status;
 mod hollow_answer;
 mod intent;
+mod issue_numbers;
 mod judge;
 mod kinds;
 mod paths;
@@ -37,6 +38,7 @@ pub use fingerprint::failure_fingerprint;
 pub use goal_status::{ReadStatus, read_goal_status};
 pub use hollow_answer::{HollowVerdict, SeenWork, judge_hollow};
 pub use intent::{Intent, read_intent};
+pub use issue_numbers::issue_numbers;
 pub use judge::{
     FinalStatus, JudgeFacts, RoundLimits, RoundVerdict, final_status, is_accepted, judge_round, published,
     stop_after,

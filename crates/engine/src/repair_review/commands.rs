@@ -63,6 +63,7 @@ fn review_command(pair: &Pair<'_>, old: &str, new: &str, role: Role) -> ReviewRu
     if role.effect && before.as_ref().is_some_and(is_conditional_now) {
         return ReviewRule::EffectConditional;
     }
+    let cannot_fail = |list: &CommandList| cannot_fail(pair.knowledge, list);
     if cannot_fail(&after) && !before.as_ref().is_some_and(cannot_fail) {
         return ReviewRule::AlwaysSucceeds;
     }
@@ -71,7 +72,7 @@ fn review_command(pair: &Pair<'_>, old: &str, new: &str, role: Role) -> ReviewRu
         // it changes more outside than before
         return ReviewRule::EffectChanged;
     }
-    if reliability::ignores_more(&before, &after) {
+    if reliability::ignores_more(pair.knowledge, &before, &after) {
         return ReviewRule::FailureIgnored;
     }
     if is_same(&before, &after) {

@@ -16,6 +16,7 @@ use crate::knowledge::{Habit, Knowledge};
 /// Everything that the checks of a plan look at.
 #[derive(Debug, Default)]
 pub(super) struct LookedAt {
+    knowledge: Knowledge,
     /// Words of the checks' commands.
     words: Vec<String>,
     /// Patterns of files.
@@ -27,7 +28,7 @@ pub(super) struct LookedAt {
 impl LookedAt {
     /// What the checks of a plan look at, in all its recipes. `failed` is the path of the step that failed.
     pub(super) fn of(knowledge: &Knowledge, plan: &Plan, failed: &str) -> LookedAt {
-        let mut found = LookedAt::default();
+        let mut found = LookedAt { knowledge: knowledge.clone(), ..LookedAt::default() };
         for unit in &plan.units {
             for (at, step) in unit.steps.iter().enumerate() {
                 let verifies = role(knowledge, plan, unit, at, failed).verifies;
@@ -79,12 +80,12 @@ impl LookedAt {
     /// Whether a new script names something of it, or may do so.
     pub(super) fn may_be_touched_by(&self, script: &str, list: &CommandList) -> bool {
         let is_empty = self.words.is_empty() && self.patterns.is_empty() && !self.is_open;
-        if is_empty || only_prints(list) {
+        if is_empty || only_prints(&self.knowledge, list) {
             return false;
         }
         let names_word =
             || self.words.iter().any(|word| script.contains(word) || script.contains(last_part(word)));
-        self.is_open || has_computed_words(list) || names_word() || self.names_file(script, list)
+        self.is_open || has_computed_words(&self.knowledge, list) || names_word() || self.names_file(script, list)
     }
 
     /// Whether a word of a script is the path of a file that a pattern names, or of a directory around such a file.
@@ -150,24 +151,24 @@ fn operands(script: &str) -> Vec<String> {
 }
 
 /// Whether a script only prints text.
-fn only_prints(list: &CommandList) -> bool {
+fn only_prints(knowledge: &Knowledge, list: &CommandList) -> bool {
     let mut prints = true;
-    list.visit(&mut |command| prints &= is_print(command));
+    list.visit(&mut |command| prints &= is_print(knowledge, command));
     prints
 }
 
-fn is_print(command: &ShellCommand) -> bool {
+fn is_print(knowledge: &Knowledge, command: &ShellCommand) -> bool {
     let writes = |kind: RedirectKind, target: &str| kind == RedirectKind::Write && target != "/dev/null";
     let name = match &command.kind {
         CommandKind::Simple { words, .. } => words.first().map(syntax::ShellWord::text),
         _ => None,
     };
     !command.redirects.iter().any(|redirect| writes(redirect.kind, &redirect.target.text()))
-        && name.is_some_and(|name| Knowledge::built_in().has_habit(&name, Habit::Constant))
+        && name.is_some_and(|name| knowledge.has_habit(&name, Habit::Constant))
 }
 
 /// Whether a script has a word that is known only when it runs.
-fn has_computed_words(list: &CommandList) -> bool {
+fn has_computed_words(knowledge: &Knowledge, list: &CommandList) -> bool {
     let mut is_computed = false;
     list.visit(&mut |command| {
         let text = |word: &syntax::ShellWord| word.text();
@@ -175,7 +176,7 @@ fn has_computed_words(list: &CommandList) -> bool {
             |word: &&syntax::ShellWord| word.is_literal() && !text(word).contains(['{', '*', '?', '[', '~']);
         let tests = |word: &&syntax::ShellWord| matches!(text(word).as_str(), "[" | "[[");
         is_computed |=
-            !is_print(command) && command.words().iter().any(|word| !is_plain(word) && !tests(word));
+            !is_print(knowledge, command) && command.words().iter().any(|word| !is_plain(word) && !tests(word));
     });
     is_computed
 }

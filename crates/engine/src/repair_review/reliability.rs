@@ -18,18 +18,18 @@ const SHELLS: [&str; 4] = ["bash", "sh", "dash", "zsh"];
 const DEEPEST: usize = 4;
 
 /// Whether a script succeeds whatever happens.
-pub fn cannot_fail(list: &CommandList) -> bool {
-    holds(list, 0)
+pub fn cannot_fail(knowledge: &Knowledge, list: &CommandList) -> bool {
+    holds(knowledge, list, 0)
 }
 
-fn holds(list: &CommandList, depth: usize) -> bool {
-    let mut settings = Settings { depth, ..Settings::default() };
+fn holds(knowledge: &Knowledge, list: &CommandList, depth: usize) -> bool {
+    let mut settings = Settings { depth, ..Settings::new(knowledge) };
     list.visit(&mut |command| settings.see(command));
     settings.holds_list(list)
 }
 
 /// Whether failures are ignored that were not ignored before: `set +e`, or `… || true` after a command that was there.
-pub(super) fn ignores_more(before: &CommandList, after: &CommandList) -> bool {
+pub(super) fn ignores_more(knowledge: &Knowledge, before: &CommandList, after: &CommandList) -> bool {
     let has_set = |list: &CommandList| {
         list.simple_commands().iter().any(|words| {
             let texts: Vec<String> = words.iter().map(ShellWord::text).collect();
@@ -42,7 +42,7 @@ pub(super) fn ignores_more(before: &CommandList, after: &CommandList) -> bool {
     let ignored = |list: &CommandList| -> Vec<Pipeline> {
         let mut found = Vec::new();
         let mut see = |list: &CommandList| {
-            let settings = Settings::default();
+            let settings = Settings::new(knowledge);
             let is_ignored = |entry: &&ListEntry| {
                 entry
                     .rest
@@ -68,8 +68,8 @@ pub(super) fn ignores_more(before: &CommandList, after: &CommandList) -> bool {
 }
 
 /// What a script sets or contains that decides about its status.
-#[derive(Default)]
-struct Settings {
+struct Settings<'a> {
+    knowledge: &'a Knowledge,
     stops_at_failures: bool,
     pipefail: bool,
     /// Whether it has an `exit` that may be a failure, or runs code that is not visible.
@@ -80,7 +80,12 @@ struct Settings {
     depth: usize,
 }
 
-impl Settings {
+impl<'a> Settings<'a> {
+    fn new(knowledge: &'a Knowledge) -> Settings<'a> {
+        let (stops_at_failures, pipefail, may_exit) = (false, false, false);
+        Settings { knowledge, stops_at_failures, pipefail, may_exit, functions: Vec::new(), depth: 0 }
+    }
+
     fn see(&mut self, command: &ShellCommand) {
         match &command.kind {
             CommandKind::Function { name, .. } => self.functions.push(name.clone()),
@@ -177,7 +182,7 @@ impl Settings {
     }
 }
 
-impl Settings {
+impl Settings<'_> {
     /// Whether a command with these words succeeds whatever happens.
     fn holds_words(&self, words: &[ShellWord]) -> bool {
         let Some(first) = words.first().map(ShellWord::text) else { return true };
@@ -187,11 +192,11 @@ impl Settings {
         }
         if let Some(code) = code_in(name, &words[1..]) {
             return self.depth < DEEPEST
-                && syntax::parse(&code).is_some_and(|list| holds(&list, self.depth + 1));
+                && syntax::parse(&code).is_some_and(|list| holds(self.knowledge, &list, self.depth + 1));
         }
         let is_exit = name == "exit" && words.get(1).is_some_and(|code| code.text() == "0");
         // a path may lead to any program
-        is_exit || (!name.contains('/') && Knowledge::built_in().has_habit(name, Habit::Constant))
+        is_exit || (!name.contains('/') && self.knowledge.has_habit(name, Habit::Constant))
     }
 }
 

@@ -47,15 +47,15 @@ pub(super) fn role(knowledge: &Knowledge, plan: &Plan, unit: &Unit, at: usize, f
     };
     let failed = failed.split('/').any(is_it);
     let effect = is_for_once(step) || acts(knowledge, step);
-    let can_fail = matches!(&step.kind, StepKind::Shell { command } if may_fail(command.text()));
+    let can_fail = matches!(&step.kind, StepKind::Shell { command } if may_fail(knowledge, command.text()));
     let has_product = !step.produces.is_empty() || is_read(plan, unit, step);
     let is_asked = matches!(step.kind, StepKind::Ask(_));
     Role { failed, verifies: is_asked || (can_fail && (failed || !(has_product || effect))), effect }
 }
 
 /// Whether a command can fail: one that only prints verifies nothing.
-fn may_fail(command: &str) -> bool {
-    !syntax::parse(command).is_some_and(|list| cannot_fail(&list))
+fn may_fail(knowledge: &Knowledge, command: &str) -> bool {
+    !syntax::parse(command).is_some_and(|list| cannot_fail(knowledge, &list))
 }
 
 /// Whether its command is known to change the world outside.

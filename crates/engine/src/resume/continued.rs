@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Entry, Producers, Resumer, StepPlan, Work, listing::entry};
+use super::{Entry, OnlyIf, Producers, Resumer, StepPlan, Work, listing::entry};
 use crate::run::{outcome::StepStatus, step_path::around};
 use recipe::{plan::Step, syntax::When};
 
@@ -40,12 +40,12 @@ impl Work<'_> {
         }
         let is_left = step.when == When::Ok && !status.is_final();
         let is_in_it = is_left && self.cleaning.contains(around(path).unwrap_or_default());
-        is_in_it.then(|| entry(path, StepPlan::Pending, RECIPE_FAILED))
+        is_in_it.then(|| {
+            entry(path, StepPlan::Pending, "its recipe has failed and only cleans up")
+                .only_if(OnlyIf::RecipeRunsAgain)
+        })
     }
 }
-
-/// The reason for a step that does not run because its recipe has failed.
-pub(super) const RECIPE_FAILED: &str = "its recipe has failed and only cleans up";
 
 /// The recipes of steps.
 fn recipes_of(steps: &BTreeSet<String>) -> HashSet<String> {

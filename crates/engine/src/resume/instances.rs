@@ -3,8 +3,8 @@
 use recipe::plan::{ForEach, Step};
 
 use super::{
-    Entry, StepPlan, Work,
-    listing::{Around, LOOP_REDONE, entry},
+    Entry, OnlyIf, StepPlan, Work,
+    listing::{Around, entry},
 };
 use crate::run::{
     frame::{FrameId, item_digest},
@@ -73,8 +73,8 @@ impl Work<'_> {
         }
         let path = frame.step_path(at);
         let mut entry = self.step_entry((id, Some(at)), &path, step, around);
-        if around == Around::Redone && entry.action == StepPlan::Rerun {
-            entry.reason = LOOP_REDONE.to_owned();
+        if entry.with_outer {
+            entry.reason = "its loop runs again".to_owned();
         }
         let inside = self.around_inside(&path, &entry, around);
         let first = out.len();
@@ -85,7 +85,7 @@ impl Work<'_> {
         // the steps of its recipe stay or go with it
         if around == Around::Itself && self.may_change(id) {
             for entry in out[first..].iter_mut().filter(|entry| entry.action == StepPlan::Keep) {
-                entry.reason = format!("{}; it is kept if its inputs stay the same", entry.reason);
+                entry.only_if = Some(OnlyIf::InputsStay);
             }
         }
     }

@@ -7,9 +7,7 @@ use recipe::{
     syntax::When,
 };
 
-use super::{
-    Effects, Entry, Interrupted, ResumePlan, StepPlan, Work, continued::RECIPE_FAILED, ways::step_path,
-};
+use super::{Effects, Entry, Interrupted, OnlyIf, ResumePlan, StepPlan, Work, ways::step_path};
 use crate::run::{
     frame::FrameId,
     outcome::{SkipReason, StepStatus},
@@ -32,9 +30,7 @@ impl Work<'_> {
                 again.map(|path| path.trim_end_matches('/').to_owned()).collect()
             }
         };
-        let is_again = |entry: &&Entry| {
-            entry.action == StepPlan::Rerun && ![REDONE, LOOP_REDONE].contains(&entry.reason.as_str())
-        };
+        let is_again = |entry: &&Entry| entry.action == StepPlan::Rerun && !entry.with_outer;
         let rerun: Vec<String> = steps.iter().filter(is_again).map(|entry| entry.path.clone()).collect();
         let goes_on_at = self.first(&steps);
         let kept_after_cleanup = self.kept_after_cleanup(&cleanup, &steps);
@@ -77,7 +73,7 @@ impl Work<'_> {
                 _ if self.failed.contains(&path) => {}
                 Some(step) if step.is_cleanup && continues && step.status.is_final() => {}
                 Some(step) if step.is_cleanup && !continues => found.push(path),
-                _ if state.is_finished(id, at) && is_kept(&path) => {}
+                _ if is_kept(&path) => {}
                 _ => state.below(id, at).into_iter().for_each(|child| self.find_cleanup(child, steps, found)),
             }
         }
@@ -124,7 +120,7 @@ impl Work<'_> {
         match has_instances {
             true => (is_named(format!("{path}/")) || is_named(format!("{path}[")))
                 .then(|| "its loop is entered again".to_owned()),
-            false => is_named(format!("{path}/")).then(|| "its recipe is entered again".to_owned()),
+            false => is_named(format!("{path}/")).then(|| ENTERED.to_owned()),
         }
     }
 
@@ -154,10 +150,19 @@ impl Work<'_> {
         own || state.below(id, at).is_some_and(below)
     }
 
-    /// What happens to an interrupted step that is not idempotent.
+    /// What happens to an interrupted step that is not idempotent. A recipe step in which no step was interrupted is
+    /// entered again: nothing in it is half done.
     fn cut_off(&self, path: &str) -> Entry {
+        let undecided = self.request.state.undecided_steps();
+        if !undecided.iter().any(|step| is_at_or_below(path, step)) {
+            return entry(path, StepPlan::Rerun, ENTERED);
+        }
         match self.request.interrupted {
-            Interrupted::Ask => entry(path, StepPlan::Pending, CHOICE),
+            Interrupted::Ask => entry(
+                path,
+                StepPlan::Pending,
+                "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted",
+            ),
             Interrupted::Rerun => {
                 entry(path, StepPlan::Rerun, "it was interrupted, and you chose to re-run it")
             }
@@ -169,8 +174,13 @@ impl Work<'_> {
     fn cleaned_up(&self, id: FrameId, index: usize, now: &Step) -> Option<Entry> {
         let step = self.request.state.standing(id, index)?;
         let has_ended = step.is_cleanup && !step.status.is_open();
-        let reason = if now.when == When::Failed { IF_FAILED } else { AT_THE_END };
-        has_ended.then(|| entry(&self.request.state.frames[id].step_path(index), StepPlan::Pending, reason))
+        let path = self.request.state.frames[id].step_path(index);
+        has_ended.then(|| match now.when {
+            When::Failed => {
+                entry(&path, StepPlan::Pending, "it runs again if a step fails").only_if(OnlyIf::StepFails)
+            }
+            _ => entry(&path, StepPlan::Pending, "it runs again when the run ends"),
+        })
     }
 
     /// What happens to a step that waits for an answer.
@@ -246,7 +256,10 @@ impl Work<'_> {
             Some(StepStatus::Pending) if around == Around::Redone => {
                 entry(path, StepPlan::Pending, "it was not reached")
             }
-            _ if around == Around::Redone => entry(path, StepPlan::Rerun, REDONE),
+            _ if around == Around::Redone => {
+                let entry = entry(path, StepPlan::Rerun, "the recipe around it runs again");
+                Entry { with_outer: true, ..entry }
+            }
             Some(status) if around == Around::Kept && !status.is_done() => {
                 entry(path, StepPlan::Keep, "the recipe around it has its result")
             }
@@ -259,7 +272,10 @@ impl Work<'_> {
                 (None, StepStatus::Skipped) if index.is_some_and(left_out) => {
                     entry(path, StepPlan::Keep, "you chose to skip it")
                 }
-                (None, StepStatus::Skipped) => entry(path, StepPlan::Pending, SKIPPED),
+                (None, StepStatus::Skipped) => {
+                    entry(path, StepPlan::Pending, "it was skipped; its condition is checked again")
+                        .only_if(OnlyIf::ConditionHolds)
+                }
                 (None, StepStatus::Failed) if step.continue_on_error && index.is_some_and(tolerates) => {
                     entry(path, StepPlan::Keep, "it failed, and the recipe tolerates that")
                 }
@@ -267,7 +283,7 @@ impl Work<'_> {
                     entry(path, StepPlan::Rerun, "its definition changed")
                 }
                 (None, StepStatus::Failed | StepStatus::Running) if state.awaits_proof(path) => {
-                    entry(path, StepPlan::Pending, PROVEN_AGAIN)
+                    entry(path, StepPlan::Pending, "its work is done; its rules are checked again")
                 }
                 (None, StepStatus::Failed | StepStatus::Running) if step.looped.is_some() => {
                     entry(path, StepPlan::Rerun, "its loop is entered again")
@@ -288,8 +304,11 @@ impl Work<'_> {
 impl Entry {
     /// Whether the step certainly runs.
     pub(super) fn runs(&self) -> bool {
-        let waits = [SKIPPED, IF_FAILED, RECIPE_FAILED];
-        self.action != StepPlan::Keep && !waits.contains(&self.reason.as_str())
+        self.action != StepPlan::Keep && self.only_if.is_none()
+    }
+
+    pub(super) fn only_if(self, only_if: OnlyIf) -> Entry {
+        Entry { only_if: Some(only_if), ..self }
     }
 }
 
@@ -304,23 +323,9 @@ pub(super) enum Around {
     Kept,
 }
 
-/// The reason for a step inside a recipe that runs again.
-const REDONE: &str = "the recipe around it runs again";
-/// The same for an instance of a loop.
-pub(super) const LOOP_REDONE: &str = "its loop runs again";
-/// The reason for an interrupted step that waits for a person.
-const CHOICE: &str =
-    "it was interrupted and is not idempotent: choose --rerun-interrupted or --skip-interrupted";
-/// The reason for a step whose rules were not all checked, or not all met.
-const PROVEN_AGAIN: &str = "its work is done; its rules are checked again";
-/// The reason for a skipped step that is not kept.
-const SKIPPED: &str = "it was skipped; its condition is checked again";
-
-/// The reason for a cleanup step that ran when the run ended before.
-const AT_THE_END: &str = "it runs again when the run ends";
-/// The same for one that runs only after a failure.
-const IF_FAILED: &str = "it runs again if a step fails";
+/// The reason for a recipe step whose recipe continues.
+const ENTERED: &str = "its recipe is entered again";
 
 pub(super) fn entry(path: &str, action: StepPlan, reason: &str) -> Entry {
-    Entry { path: path.to_owned(), action, reason: reason.to_owned() }
+    Entry { path: path.to_owned(), action, reason: reason.to_owned(), only_if: None, with_outer: false }
 }

@@ -142,6 +142,26 @@ pub struct Entry {
     pub action: StepPlan,
     /// The reason.
     pub reason: String,
+    /// What it depends on, if that is decided only while the run continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_if: Option<OnlyIf>,
+    /// Whether it runs again only because the step around it does.
+    #[serde(skip)]
+    pub with_outer: bool,
+}
+
+/// What the plan for a step depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnlyIf {
+    /// It is kept if its inputs stay the same.
+    InputsStay,
+    /// It runs if its condition is true now.
+    ConditionHolds,
+    /// It runs if a step fails.
+    StepFails,
+    /// It runs if another resume runs its recipe again, which only cleans up now.
+    RecipeRunsAgain,
 }
 
 /// A plan for resuming.

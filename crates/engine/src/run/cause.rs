@@ -226,6 +226,11 @@ pub enum LoopFailure {
         /// What it has instead, shortened.
         found: String,
     },
+    /// `max_parallel` is not a number from 1.
+    NotACount {
+        /// What it is instead, shortened.
+        found: String,
+    },
     /// The list of `for_each` is too long.
     TooManyItems {
         /// The number of its items.

@@ -10,7 +10,6 @@ use crate::{
         ending::{EndReason, Halt},
         event::{Ended, Event},
         frame::{Frame, FrameId, StepState},
-        live::LiveWork,
         outcome::{Outcome, StepStatus, StopCause},
         state::RunState,
         step_path::is_below,
@@ -58,18 +57,6 @@ impl Frame {
             when != When::Ok && is_meant(when) && step.status == StepStatus::Pending && !is_withdrawn
         };
         (0..self.steps.len()).find(is_next)
-    }
-
-    /// The process is gone: `always` steps that it left half-way are run again, unless they must not be repeated.
-    fn take_over_cleanup(&mut self) {
-        self.cleanup.iter_mut().for_each(|cleanup| cleanup.open = 0);
-        for (step, state) in self.unit.steps.iter().zip(&mut self.steps) {
-            let is_cut_off = state.status == StepStatus::Running && state.frame.is_none();
-            if is_cut_off && step.when == When::Always && step.idempotent {
-                state.status = StepStatus::Pending;
-                self.open = self.open.saturating_sub(1);
-            }
-        }
     }
 
     /// A cleanup step, or the hook after it, has ended.
@@ -157,9 +144,13 @@ impl RunState {
 
     /// Whether a step continues when the run is stopped: it is an `always` step, or inside one.
     pub fn survives_stop(&self, path: &str) -> bool {
-        let around = std::iter::successors(self.locate(path), |(frame, _)| self.frames[*frame].parent);
-        !self.live.no_cleanup
-            && around.into_iter().any(|(frame, at)| self.frames[frame].unit.steps[at].when == When::Always)
+        let mut around = std::iter::successors(self.locate(path), |(frame, _)| self.frames[*frame].parent);
+        let cleans_up = |(id, at): (FrameId, usize)| {
+            let frame = &self.frames[id];
+            frame.unit.steps[at].when == When::Always
+                && (self.live.abandoned.is_empty() || !self.live.abandoned.contains(&frame.step_path(at)))
+        };
+        !self.live.no_cleanup && around.any(cleans_up)
     }
 
     /// The `always` steps that are running. They continue when the run is stopped, with everything inside them.
@@ -228,16 +219,6 @@ impl RunState {
             found.extend(undone.map(|id| Undone { id: id.to_owned(), by: step.id.clone(), is_certain }));
         }
         found
-    }
-
-    /// Takes over a run whose process is gone in order to stop it: none of its work is going on.
-    pub fn take_over_to_stop(&mut self) {
-        self.running = 0;
-        self.work.pause();
-        self.live = LiveWork::after(self);
-        for id in self.active.clone() {
-            self.frames[id].take_over_cleanup();
-        }
     }
 
     /// The cleanup steps of a recipe begin.

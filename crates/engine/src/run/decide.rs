@@ -84,7 +84,7 @@ pub(crate) fn decide_in(
             (None, Some(_)) => Some(Decision::Close { path: frame.path.clone(), frame: id }),
         };
     }
-    let is_full = || frame.each().is_some_and(|each| frame.open >= each.max_parallel);
+    let is_full = || frame.width().is_some_and(|width| frame.open >= width);
     match &frame.graph {
         _ if is_over => None,
         Some(graph) => graph.steps().find_map(|at| consider(state, id, at)),

@@ -4,9 +4,8 @@
 
 mod ended;
 mod question;
+mod spawned;
 mod usage;
-
-use std::{borrow::Cow, collections::BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -19,6 +18,7 @@ use crate::run::outcome::{RunStatus, SkipReason, StepStatus, StopCause};
 use crate::run::override_values::OverrideValue;
 pub use ended::{Ended, OutputRef, Stored};
 pub use question::{Answered, QuestionField, QuestionPut, ShownPart, Via};
+pub use spawned::{NameChange, Spawned};
 pub use usage::Usage;
 
 /// Version of the journal's format.
@@ -204,6 +204,11 @@ pub enum Event {
     },
     /// A new process continues the run.
     RunResumed(RunResumed),
+    /// The process of the run is gone, and another one takes the run over in order to stop it.
+    RunTakenOver {
+        /// That process.
+        pid: u32,
+    },
     /// The run ended.
     RunFinished(RunFinished),
 }
@@ -224,67 +229,6 @@ pub struct RunStarted {
     /// Where the request came from; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-}
-
-/// A process that was started.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spawned {
-    /// The step.
-    pub path: String,
-    /// The attempt.
-    pub attempt: u32,
-    /// Its process id, which is also its group.
-    pub pid: u32,
-    /// The start time according to the kernel, to distinguish it from a later process with the same id.
-    pub start_time: u64,
-    /// Program and arguments.
-    pub argv: Vec<String>,
-    /// Its directory.
-    pub cwd: String,
-    /// Its purpose, if it is not the attempt itself: the name of a hook, `ensure` or `repair`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub purpose: Option<String>,
-    /// The names of its environment variables, as a difference to the process before it.
-    #[serde(default, skip_serializing_if = "NameChange::is_empty")]
-    pub env: NameChange,
-    /// The prompt that an agent program got, as it was sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<OutputRef>,
-}
-
-/// The difference between two sets of names: a run starts many processes with nearly the same environment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NameChange {
-    /// New names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub added: Vec<String>,
-    /// Removed names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub gone: Vec<String>,
-}
-
-impl NameChange {
-    /// The difference from `names` to `next`; `names` becomes `next`.
-    pub fn follow(names: &mut BTreeSet<String>, next: &BTreeSet<Cow<'_, str>>) -> NameChange {
-        let added = next.iter().filter(|name| !names.contains(name.as_ref())).map(ToString::to_string);
-        let gone = names.iter().filter(|name| !next.contains(name.as_str())).cloned();
-        let change = NameChange { added: added.collect(), gone: gone.collect() };
-        change.apply(names);
-        change
-    }
-
-    /// Applies it to `names`.
-    pub fn apply(&self, names: &mut BTreeSet<String>) {
-        names.extend(self.added.iter().cloned());
-        for name in &self.gone {
-            names.remove(name);
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.gone.is_empty()
-    }
 }
 
 /// The beginning of a repair: enough to restore the recipe, even if the runner dies.

@@ -128,6 +128,8 @@ pub struct StepState {
     pub started_at: Option<Timestamp>,
     /// When it finished.
     pub finished_at: Option<Timestamp>,
+    /// The milliseconds that earlier processes worked on it, if this one continues it.
+    pub worked_before: u64,
     /// Its end; shared, because every resume takes it over.
     pub ended: Option<Arc<Ended>>,
     /// Its value.
@@ -311,7 +313,7 @@ impl Frame {
 
     /// Whether a step may run at the same time as other steps of this recipe.
     pub fn runs_beside_others(&self, at: usize) -> bool {
-        let is_wide = self.each().is_some_and(|each| each.max_parallel > 1);
+        let is_wide = self.width().is_some_and(|width| width > 1);
         is_wide || self.graph.is_some() || self.unit.steps[at].group.is_some()
     }
 

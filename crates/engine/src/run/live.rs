@@ -15,6 +15,8 @@ pub(crate) struct LiveWork {
     pub(crate) has_come_to_rest: bool,
     /// After such a request: whether `always` steps do not run either.
     pub(crate) no_cleanup: bool,
+    /// Cleanup steps of an earlier process that were cut off and must not run again.
+    pub(crate) abandoned: HashSet<String>,
     /// Sub-recipes that have ended and whose end is not recorded yet.
     pub(crate) closing: HashSet<FrameId>,
     /// Steps with an agent at work.

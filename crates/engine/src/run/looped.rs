@@ -42,7 +42,21 @@ pub(crate) fn items_of(each: &ForEach, scope: &dyn Scope) -> Result<Vec<Value>, 
     }
 }
 
-/// What was found instead of a list.
+/// How many instances run at the same time.
+pub(crate) fn width_of(each: &ForEach, scope: &dyn Scope) -> Result<usize, LoopFailure> {
+    let value = each.max_parallel.render(scope);
+    let number = match &value {
+        Value::Text(text) => text.trim().parse().ok(),
+        Value::Number(number) => Some(number.as_f64()),
+        _ => None,
+    };
+    match number.filter(|number: &f64| *number >= 1.0 && number.fract() == 0.0) {
+        Some(number) => Ok(number as usize),
+        None => Err(LoopFailure::NotACount { found: found(&value) }),
+    }
+}
+
+/// What was found instead of a list or a number.
 fn found(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
@@ -69,7 +83,8 @@ pub(crate) fn start(plan: &Plan, state: &mut RunState, path: String, attempt: u3
         actions.push(Action::StartStep { path, attempt, pre_hook: false, model: None });
         return actions;
     }
-    match items_of(each, &frame.scope(at)) {
+    let scope = frame.scope(at);
+    match width_of(each, &scope).and_then(|_| items_of(each, &scope)) {
         Ok(items) => {
             let items: Vec<String> = items.iter().map(item_digest).collect();
             let vanished = state.vanished(&path, &items);
@@ -88,7 +103,7 @@ pub(crate) fn start(plan: &Plan, state: &mut RunState, path: String, attempt: u3
 /// Whether a dry run knows the list.
 fn is_foreseen(frame: &Frame, at: usize, each: &ForEach) -> bool {
     let scope = frame.foreseen_at(at);
-    let names = each.list.templates().into_iter().flat_map(|template| template.names());
+    let names = each.templates().into_iter().flat_map(|template| template.names());
     names.into_iter().all(|(path, _)| scope.is_known(path))
 }
 

@@ -265,6 +265,9 @@ impl Display for LoopFailure {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             LoopFailure::NotAList { found } => write!(f, "needs a list, got {found}"),
+            LoopFailure::NotACount { found } => {
+                write!(f, "needs a whole number from 1 as `max_parallel`, got {found}")
+            }
             LoopFailure::TooManyItems { count, max } => {
                 write!(f, "has {count} items, but at most {max} are allowed: raise `max_items`")
             }

@@ -30,5 +30,6 @@ pub mod slots;
 pub mod state;
 pub mod step;
 pub mod step_path;
+mod taken_over;
 pub mod text;
 pub mod work_time;

@@ -28,6 +28,17 @@ pub enum StepStatus {
 }
 
 impl StepStatus {
+    /// All of them.
+    pub const ALL: [StepStatus; 7] = [
+        StepStatus::Pending,
+        StepStatus::Running,
+        StepStatus::Waiting,
+        StepStatus::Completed,
+        StepStatus::Skipped,
+        StepStatus::Failed,
+        StepStatus::Degraded,
+    ];
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,6 +87,16 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
+    /// All of them.
+    pub const ALL: [RunStatus; 6] = [
+        RunStatus::Running,
+        RunStatus::Completed,
+        RunStatus::Failed,
+        RunStatus::Interrupted,
+        RunStatus::Waiting,
+        RunStatus::Cancelled,
+    ];
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -306,7 +306,7 @@ fn only_waits(state: &RunState, frame: &Frame, at: usize) -> bool {
     let inner = &state.frames[inner];
     let open = inner.open_steps();
     // a loop starts its next instance only after one that waits
-    let is_full = inner.each().is_some_and(|each| open.len() >= each.max_parallel);
+    let is_full = inner.width().is_some_and(|width| open.len() >= width);
     let has_more = (inner.has_next() && !is_full) || inner.hooks > 0;
     !has_more && !open.is_empty() && open.into_iter().all(|at| only_waits(state, inner, at))
 }

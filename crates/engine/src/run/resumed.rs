@@ -19,6 +19,8 @@ impl RunState {
     /// Starts again with the current plan, and keeps finished steps that do not run again.
     pub(crate) fn resume(&mut self, plan: &Plan, resumed: &RunResumed) {
         self.count_lost_agents();
+        self.keep_work_time(resumed);
+        self.note_cut_off();
         let rerun: HashSet<&str> = resumed.rerun.iter().chain(&resumed.cleanup).map(String::as_str).collect();
         let failed: HashSet<&str> = resumed.failed.iter().map(String::as_str).collect();
         self.cleaning = failed.iter().map(|path| around(path).unwrap_or_default().to_owned()).collect();
@@ -29,8 +31,7 @@ impl RunState {
         self.keep(0, &failed, &mut kept);
         self.note_failed_checks(kept.iter().filter(|(path, _)| redone(path, &rerun)));
         kept.retain(|path, _| !redone(path, &rerun));
-        let covered: Vec<String> = kept.keys().filter(|path| is_covered(path, &kept)).cloned().collect();
-        covered.iter().for_each(|path| drop(kept.remove(path)));
+        drop_covered(&mut kept);
         self.skip.retain(|path| !redone(path, &rerun));
         self.unproven.retain(|path, _| !redone(path, &rerun));
         self.skip.extend(resumed.skip.iter().cloned());
@@ -67,9 +68,9 @@ impl RunState {
         (0..root.steps.len()).filter(is_kept).count()
     }
 
-    /// Finished steps of a frame and of those below it, with the `failed` ones that stay failed. Frames that are no longer linked (those of a failed attempt
-    /// that was repeated) do not count.
-    fn keep(&self, id: FrameId, failed: &HashSet<&str>, kept: &mut HashMap<String, StepState>) {
+    /// Finished steps of a frame and of those below it, with the `failed` ones that stay failed. Frames that are no longer
+    /// linked (those of a failed attempt that was repeated) do not count.
+    pub(crate) fn keep(&self, id: FrameId, failed: &HashSet<&str>, kept: &mut HashMap<String, StepState>) {
         let frame = &self.frames[id];
         for (at, step) in frame.steps.iter().enumerate() {
             let tolerated = frame.is_tolerated(at);
@@ -234,6 +235,12 @@ fn move_up(frame: &mut Frame) {
     for step in &mut frame.steps {
         step.frame = step.frame.map(|child| child + 1);
     }
+}
+
+/// Drops the steps that are kept together with the recipe around them.
+pub(crate) fn drop_covered(kept: &mut HashMap<String, StepState>) {
+    let covered: Vec<String> = kept.keys().filter(|path| is_covered(path, kept)).cloned().collect();
+    covered.iter().for_each(|path| drop(kept.remove(path)));
 }
 
 /// Whether a step is kept together with the recipe around it.

@@ -292,6 +292,7 @@ impl RunState {
                 self.repair = None;
             }
             Event::RunResumed(resumed) => self.resume(plan, resumed),
+            Event::RunTakenOver { .. } => self.take_over(),
             Event::RunFinished(finished) => {
                 self.end_cleanup(finished.reason);
                 (self.finished, self.finished_at) = (Some(finished.clone()), Some(record.at));

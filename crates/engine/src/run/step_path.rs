@@ -26,6 +26,11 @@ pub fn around(path: &str) -> Option<&str> {
     }
 }
 
+/// A step and the steps around it, the innermost first.
+pub fn outward(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| around(path))
+}
+
 /// Whether a step is inside another one: in its recipe, or one of its instances.
 pub fn is_below(path: &str, around: &str) -> bool {
     match path.strip_prefix(around) {

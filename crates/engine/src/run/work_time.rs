@@ -1,11 +1,20 @@
-//! How long processes worked on a run. The time between two of them does not count.
+//! How long processes worked on a run, and on the steps that later processes continue. The time between two processes
+//! does not count.
+
+use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::run::event::{Event, Record};
+use crate::run::{
+    event::{Event, Record, RunResumed},
+    frame::{FrameId, StepState},
+    outcome::StepStatus,
+    state::{RunState, is_at_or_below},
+    step_path::is_below,
+};
 
 /// The time that was spent on a run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct WorkTime {
     /// The time of earlier processes, in milliseconds.
     before: u64,
@@ -17,12 +26,20 @@ pub struct WorkTime {
     is_paused: bool,
     /// When the work ended. Another process may have recorded the end later.
     ended: Option<Timestamp>,
+    /// When the steps of the last process stopped, until another process continues the run.
+    stopped: Option<Timestamp>,
+    /// The milliseconds that earlier processes worked on steps which have steps of their own, by path.
+    pub(super) before_in: HashMap<String, u64>,
 }
 
 impl WorkTime {
     /// Counts the time up to a record.
     pub fn take(&mut self, record: &Record) {
-        if self.is_paused || matches!(record.event, Event::RunResumed(_)) {
+        let is_other = matches!(record.event, Event::RunResumed(_) | Event::RunTakenOver { .. });
+        if is_other {
+            self.stopped = self.stopped.or(self.last);
+        }
+        if self.is_paused || is_other {
             self.before = self.recorded();
             (self.since, self.ended) = (None, None);
         }
@@ -48,16 +65,12 @@ impl WorkTime {
             self.ended = at.checked_sub(idle).ok();
             (self.before, self.since) = (worked, Some(at));
         }
+        self.stopped = self.ended;
     }
 
     /// When the work ended, once the run has.
     pub fn ended(&self) -> Option<Timestamp> {
         self.ended
-    }
-
-    /// The process is gone: the next record comes from another one.
-    pub(crate) fn pause(&mut self) {
-        self.is_paused = true;
     }
 
     /// The milliseconds up to the last record.
@@ -71,6 +84,61 @@ impl WorkTime {
             true => self.recorded(),
             false => self.before + between(self.since, Some(now)),
         }
+    }
+}
+
+impl StepState {
+    /// The time from which the duration of the step counts: its start, earlier by the time that earlier processes
+    /// worked on it.
+    pub fn since(&self) -> Option<Timestamp> {
+        let before = SignedDuration::from_millis(i64::try_from(self.worked_before).unwrap_or(i64::MAX));
+        self.started_at.and_then(|at| at.checked_sub(before).ok())
+    }
+
+    /// The seconds that it took.
+    pub fn taken(&self) -> Option<f64> {
+        let took = self.since().zip(self.finished_at);
+        took.map(|(from, to)| between(Some(from), Some(to)) as f64 / 1000.0)
+    }
+}
+
+impl RunState {
+    /// Keeps how long earlier processes worked on the recipes and loops that a resume continues.
+    pub(super) fn keep_work_time(&mut self, resumed: &RunResumed) {
+        let stopped = self.work.stopped.take();
+        let mut before = std::mem::take(&mut self.work.before_in);
+        self.find_work_time(0, stopped, &mut before);
+        let again = [resumed.given_up(), resumed.cleanup.iter().map(String::as_str).collect()].concat();
+        before.retain(|path, _| !again.iter().any(|step| is_at_or_below(path, step)));
+        self.work.before_in = before;
+    }
+
+    /// Ends the steps that the process left running when it was gone.
+    pub(super) fn end_work_time(&mut self) {
+        let stopped = self.work.stopped.take();
+        let mut before = std::mem::take(&mut self.work.before_in);
+        self.find_work_time(0, stopped, &mut before);
+        self.work.before_in = before;
+        for id in self.active.clone() {
+            let open = self.frames[id].steps.iter_mut().filter(|step| step.status == StepStatus::Running);
+            open.for_each(|step| step.finished_at = stopped);
+        }
+    }
+
+    fn find_work_time(&self, id: FrameId, stopped: Option<Timestamp>, before: &mut HashMap<String, u64>) {
+        let frame = &self.frames[id];
+        for (at, step) in frame.steps.iter().enumerate() {
+            if let Some(child) = step.frame {
+                let worked = between(step.since(), step.finished_at.or(stopped));
+                before.insert(frame.step_path(at), worked);
+                self.find_work_time(child, stopped, before);
+            }
+        }
+    }
+
+    /// All steps of a recipe begin again.
+    pub(super) fn forget_work_time(&mut self, recipe: &str) {
+        self.work.before_in.retain(|path, _| !is_below(path, recipe));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use engine::run::cause::AgentFailure;
 use engine::{
-    Outcome, StepStatus,
+    Event, Outcome, StepStatus,
     resume::{Blame, Interrupted},
+    run::event::RunResumed,
 };
 
 use crate::{
@@ -124,4 +125,92 @@ fn a_person_chooses_for_what_was_cut_off_and_is_not_idempotent() {
         assert_eq!(shown(&plan), format!("{sign}a at a"), "{care} {outcome:?}");
         assert_eq!(plan.steps[0].reason, reason, "{care} {outcome:?}");
     }
+}
+
+/// A run that dies in, or right after, a step of a recipe that must not simply run again.
+fn killed(child: &'static str, dies: &[&str], fails: &[&'static str]) -> Run {
+    let text = "name: top\nsteps:\n- {id: n, recipe: leaf, idempotent: false}\n- {id: z, command: x}\n";
+    let mut run = Run::new(text, child, parallel(4), fails);
+    run.go();
+    run.kill_in(dies[0]);
+    if dies.len() > 1 {
+        // its end is recorded, and the next start is not
+        run.finish(dies[0], StepStatus::Completed, ended(Outcome::Ok));
+    }
+    run
+}
+
+#[test]
+fn a_recipe_in_which_nothing_was_cut_off_is_entered_again() {
+    for interrupted in [Interrupted::Ask, Interrupted::Rerun, Interrupted::Skip] {
+        let run = killed(
+            "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x}\n",
+            &["n/k", "after"],
+            &[],
+        );
+        assert!(run.state.undecided_steps().is_empty());
+        let plan = asked(&run, &run.plan, &Ask { interrupted, ..USUAL });
+        assert_eq!(shown(&plan), "*n =n/k .n/l .z at n/l", "{interrupted:?}");
+        assert_eq!(plan.steps[0].reason, "its recipe is entered again");
+    }
+    let run = killed("name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x}\n", &["n/l"], &[]);
+    assert_eq!(run.state.undecided_steps(), ["n"]);
+    let plan = asked(&run, &run.plan, &Ask { interrupted: Interrupted::Skip, ..USUAL });
+    assert_eq!(shown(&plan), "=n =n/k =n/l .z at z");
+}
+
+const CLEANS: &str = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: u, command: x, when: failed}\n\
+    - {id: v, command: x, when: always}\n";
+
+/// Resumes as a plan says.
+fn go_on(run: &mut Run, interrupted: Interrupted) -> String {
+    let skip = match interrupted {
+        Interrupted::Skip => run.state.undecided_steps(),
+        _ => Vec::new(),
+    };
+    let plan = asked(run, &run.plan, &Ask { interrupted, ..USUAL });
+    let (rerun, cleanup, failed) = (plan.redo, plan.cleanup, plan.failed);
+    let resumed = RunResumed { rerun, cleanup, failed, skip, ..RunResumed::default() };
+    run.record(Event::RunResumed(resumed), None);
+    run.trace.clear();
+    run.go();
+    run.trace.join(" ")
+}
+
+#[test]
+fn cleanup_in_a_recipe_that_is_not_idempotent_continues_where_it_was() {
+    // between two cleanup steps nothing is half done, so a person decides nothing
+    for interrupted in [Interrupted::Ask, Interrupted::Rerun, Interrupted::Skip] {
+        let mut run = killed(CLEANS, &["n/u", "after"], &["n/k"]);
+        assert!(run.state.undecided_steps().is_empty());
+        assert_eq!(go_on(&mut run, interrupted), "+n +n/v -n/v !n end", "{interrupted:?}");
+    }
+    // in a cleanup step a person decides about the recipe
+    let mut run = killed(CLEANS, &["n/v"], &["n/k"]);
+    assert_eq!(run.state.undecided_steps(), ["n"]);
+    assert_eq!(go_on(&mut run, Interrupted::Rerun), "+n +n/v -n/v !n end");
+    let mut run = killed(CLEANS, &["n/v"], &["n/k"]);
+    assert_eq!(go_on(&mut run, Interrupted::Skip), "+z -z end");
+}
+
+#[test]
+fn cleanup_after_a_step_that_a_person_decides_about_starts_over() {
+    let child = "name: leaf\nsteps:\n- {id: k, command: x, idempotent: false}\n\
+        - {id: u, command: x, when: always}\n- {id: v, command: x, when: always}\n";
+    let cut = || {
+        let mut run = Run::new("name: top\nsteps:\n- {id: n, recipe: leaf}\n", child, parallel(4), &[]);
+        run.begin("n", 1);
+        run.enter("n", "leaf");
+        run.begin("n/k", 1);
+        fail(&mut run, "n/k", Outcome::TimedOut(1.0));
+        run.record(Event::CleanupBegan { path: "n".to_owned(), class: None, stopped: None }, None);
+        run.begin("n/u", 1);
+        run.finish("n/u", StepStatus::Completed, ended(Outcome::Ok));
+        run
+    };
+    let mut run = cut();
+    assert_eq!(run.state.undecided_steps(), ["n/k"]);
+    assert_eq!(go_on(&mut run, Interrupted::Skip), "+n +n/u -n/u +n/v -n/v -n end");
+    let mut run = cut();
+    assert_eq!(go_on(&mut run, Interrupted::Rerun), "+n +n/k -n/k +n/u -n/u +n/v -n/v -n end");
 }

@@ -28,5 +28,7 @@ mod proving;
 mod questions;
 mod repairs;
 mod run;
+mod taken_over;
 mod tolerated;
 mod undone;
+mod work_time;

@@ -1,5 +1,10 @@
 //! Which changes of a command are refused, for the step that failed and for the other ones.
 
+use engine::{
+    knowledge::{Knowledge, UserKnowledge},
+    repair_review::{ReviewVerdict, review},
+};
+
 use super::{fits, plan, verdict};
 
 /// The step whose command is changed is the one that failed.
@@ -256,4 +261,18 @@ fn a_step_that_did_not_fail_keeps_its_command() {
             ("npm publish", "true", "effect_lost neutered"),
         ],
     );
+}
+
+#[test]
+fn a_command_that_the_user_knows_to_succeed_is_no_check() {
+    let user: UserKnowledge =
+        recipe::document::decode("programs: {announce: {is: [constant]}}").unwrap_or_else(|_| panic!("YAML"));
+    let knowledge = Knowledge::extended(&user).unwrap_or_default();
+    let [before, after] = ["./check.sh", "announce fine"]
+        .map(|command| plan(&format!("name: r\nsteps:\n  - {{id: gate, command: {command}}}\n"), 1));
+    let verdict = |knowledge: &Knowledge| {
+        review(knowledge, &before, &after, "gate").iter().map(|change| change.verdict).max()
+    };
+    assert_eq!(verdict(&Knowledge::built_in()), Some(ReviewVerdict::Ask));
+    assert_eq!(verdict(&knowledge), Some(ReviewVerdict::Refused));
 }

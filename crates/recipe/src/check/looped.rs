@@ -10,7 +10,7 @@ use crate::{
     syntax::{
         OnExhausted, StepSyntax,
         kinds::WithDigest,
-        shape::{Optional, Spanned},
+        shape::{Decode as _, Optional, Spanned},
     },
     value::Value,
     yaml::{Node, NodeKind},
@@ -76,7 +76,7 @@ impl Checker<'_> {
         scope: &UnitScope,
     ) -> Option<ForEach> {
         let item = self.item_name(fields);
-        let max_parallel = self.count(&fields.max_parallel, "max_parallel", usize::MAX).unwrap_or(1);
+        let max_parallel = self.max_parallel(fields, at, scope);
         let max_items = self.count(&fields.max_items, "max_items", ForEach::MOST_ITEMS);
         let max_items = max_items.unwrap_or(ForEach::DEFAULT_ITEMS);
         let list = self.list(&written.value, at, scope)?;
@@ -99,6 +99,21 @@ impl Checker<'_> {
             keep_going: fields.keep_going.as_ref().is_some_and(|flag| flag.value),
             max_items,
         })
+    }
+
+    /// How many instances run at the same time: a number, or a template that leads to one.
+    fn max_parallel(&mut self, fields: &StepSyntax, at: usize, scope: &UnitScope) -> ValueTemplate {
+        let one = ValueTemplate::Plain(Value::from(1.0));
+        let Some(written) = &fields.max_parallel else { return one };
+        let node = &written.value.0;
+        match u64::decode(node, "max_parallel", &mut Vec::new()) {
+            Some(value) => {
+                let number = Some(Box::new(Spanned { value, place: node.place, scalar: None }));
+                let number = self.count(&number, "max_parallel", usize::MAX);
+                number.map_or(one, |number| ValueTemplate::Plain(Value::from(number as f64)))
+            }
+            None => self.value_template(node, UsedIn::Items(at), scope),
+        }
     }
 
     /// The list: written out, a template, or text that is a JSON list.

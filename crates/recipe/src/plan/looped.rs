@@ -4,6 +4,7 @@ use crate::{
     condition::Condition,
     plan::{Step, ValueTemplate},
     syntax::{OnExhausted, When},
+    template::Template,
     value::Value,
 };
 
@@ -25,8 +26,8 @@ pub struct ForEach {
     pub list_digest: String,
     /// The name of the item inside the step.
     pub item: String,
-    /// The most instances at the same time.
-    pub max_parallel: usize,
+    /// The most instances at the same time: a number, or a template that leads to one.
+    pub max_parallel: ValueTemplate,
     /// Whether the other instances still run after one has failed.
     pub keep_going: bool,
     /// The most items.
@@ -44,6 +45,11 @@ impl ForEach {
     pub const DEFAULT_ITEMS: usize = 100;
     /// The most items that `max_items` takes.
     pub const MOST_ITEMS: usize = 10_000;
+
+    /// The templates that are read before the first instance begins.
+    pub fn templates(&self) -> Vec<&Template> {
+        [self.list.templates(), self.max_parallel.templates()].concat()
+    }
 }
 
 /// A loop with a condition at its end.

@@ -76,6 +76,22 @@ impl Decode for u64 {
     }
 }
 
+/// A whole number, or a template that leads to one.
+#[derive(Clone, Debug)]
+pub struct CountNode(pub Node);
+
+impl Decode for CountNode {
+    fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<CountNode> {
+        let is_template = matches!(&node.kind, NodeKind::Scalar(scalar) if scalar.text.contains("{{"));
+        let is_count = is_template || u64::decode(node, name, diagnostics).is_some();
+        is_count.then(|| CountNode(node.clone()))
+    }
+
+    fn schema() -> Json {
+        json!({ "anyOf": [u64::schema(), { "type": "string", "pattern": "\\{\\{" }] })
+    }
+}
+
 /// A number that is not negative: dollars, minutes.
 impl Decode for f64 {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<f64> {

@@ -18,7 +18,7 @@ pub use ask_field::AskFieldSyntax;
 pub use choices::{
     Backoff, ExitMeaning, InputKind, PermissionLevel, RetryOn, Rule, Schedule, Shell, StepType, When,
 };
-use kinds::{Named, WithDigest};
+use kinds::{CountNode, Named, WithDigest};
 pub use repeat::{OnExhausted, RepeatSyntax};
 pub use retry::{RetryFieldsSyntax, RetrySyntax};
 pub use seconds::Seconds;
@@ -257,8 +257,8 @@ shape! {
         "for_each" for_each: Node;
         /// Name of the item inside the step; `item` unless set.
         "as" item_name: String;
-        /// How many instances of a `for_each` step run at the same time; 1 unless set.
-        "max_parallel" max_parallel: u64;
+        /// How many instances of a `for_each` step run at the same time: a number, or a template that leads to one; 1 unless set.
+        "max_parallel" max_parallel: CountNode;
         /// Run the other items of `for_each` although one has failed; `false` unless set.
         "keep_going" keep_going: bool;
         /// Most items that `for_each` takes; 100 unless set, at most 10000.

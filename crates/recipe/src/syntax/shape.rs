@@ -59,6 +59,8 @@ pub trait Shape {
     const NAME: &'static str;
     /// Its fields.
     const FIELDS: &'static [Field];
+    /// The command that lists all fields.
+    const LISTED_BY: &'static str = "recipe-runner-rs schema";
 }
 
 /// The schema of a shape.
@@ -129,7 +131,7 @@ pub fn foreign_field<S: Shape>(key: &str) -> Option<&'static str> {
 fn known_fields<S: Shape>() -> String {
     const FEW: usize = 8;
     if S::FIELDS.len() > FEW {
-        return "`recipe-runner-rs schema` shows every field".to_owned();
+        return format!("`{}` shows every field", S::LISTED_BY);
     }
     let names: Vec<String> = S::FIELDS.iter().map(|field| format!("`{}`", field.name)).collect();
     format!("the fields are {}", names.join(", "))
@@ -156,7 +158,7 @@ pub fn wrong_type(node: &Node, name: &str, wanted: &str) -> Diagnostic {
 
 /// Declares a shape: struct, decoder, field names and schema in one.
 macro_rules! shape {
-    ($(#[doc = $doc:literal])* $name:ident $word:literal {
+    ($(#[doc = $doc:literal])* $name:ident $word:literal $(listed by $listed:literal)? {
         $($(#[doc = $field_doc:literal])+ $key:literal $field:ident: $type:ty $(, $required:ident)?;)+
     }) => {
         $(#[doc = $doc])*
@@ -181,6 +183,7 @@ macro_rules! shape {
 
         impl $crate::syntax::shape::Shape for $name {
             const NAME: &'static str = $word;
+            $(const LISTED_BY: &'static str = $listed;)?
             const FIELDS: &'static [$crate::syntax::shape::Field] = &[$($crate::syntax::shape::Field {
                 name: $key,
                 doc: concat!($($field_doc),+).trim_ascii(),

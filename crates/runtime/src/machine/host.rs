@@ -135,6 +135,7 @@ impl Host {
             // not the folder of a run around this one
             None => env.remove(OsStr::new(process::RUN_DIR_VARIABLE)),
         };
+        env.remove(OsStr::new(process::SESSION_VARIABLE));
         env.insert(process::CHAIN_VARIABLE.into(), tree.chain.join(" ").into());
         env.insert("AMPLIHACK_TREE_ID".into(), tree.id.clone().into());
         env.insert("AMPLIHACK_SESSION_DEPTH".into(), (tree.depth + 1).to_string().into());
@@ -224,6 +225,7 @@ impl Host {
                 .var("AMPLIHACK_TREE_ID")
                 .filter(|id| !id.is_empty())
                 .unwrap_or_else(|| run_id.to_owned()),
+            workstream: self.var(process::SESSION_VARIABLE).filter(|id| !id.is_empty()),
             depth,
             max_depth,
             max_sessions: self.number("AMPLIHACK_MAX_SESSIONS").unwrap_or(SESSIONS).max(1),
@@ -238,6 +240,8 @@ pub struct Tree {
     pub id: String,
     /// This run and the runs around it, outermost first.
     pub chain: Vec<String>,
+    /// The workstream around this run, if it was started inside one.
+    pub workstream: Option<String>,
     /// The depth of this run.
     pub depth: u64,
     /// The maximum depth of runs.
@@ -257,8 +261,11 @@ impl Tree {
         self.depth > 0 || self.chain.len() > 1
     }
 
-    /// The run that started this one.
+    /// The session that started this one: a workstream, or a run.
     pub fn parent(&self) -> Option<&str> {
+        if let Some(workstream) = &self.workstream {
+            return Some(workstream);
+        }
         let around = self.chain.len().checked_sub(2)?;
         self.chain.get(around).map(String::as_str)
     }

@@ -3,15 +3,20 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use engine::run::cause::{Need, Problem};
+use engine::{
+    orchestration::read_task_type,
+    run::cause::{Need, Problem},
+};
 use recipe::value::Map;
 
 use super::{
     host::Host,
     programs::{Presence, look_for},
 };
+use crate::os::{clock, environment::Environment, git::Git};
 
 /// Everything that is missing. `given` are the values that the user gave.
 pub(crate) fn problems(given: &Map, working_dir: &Path, host: &Host) -> Vec<Problem> {
@@ -20,6 +25,24 @@ pub(crate) fn problems(given: &Map, working_dir: &Path, host: &Host) -> Vec<Prob
     if given.contains_key("task_description") && text("task_description").is_empty() {
         let need = Need::Value("task_description".to_owned());
         problems.push(Problem { need, text: "the task is blank: write it in plain words".to_owned() });
+    }
+    let said = text("task_type");
+    if !said.is_empty() && read_task_type(&said).is_none() {
+        let text = format!("`task_type` is `{said}`: use Q&A, Operations, Investigation or Development");
+        problems.push(Problem { need: Need::Fit("task_type".to_owned()), text });
+    }
+    for (name, range) in [("max_rounds", 1..=10), ("max_workstreams", 1..=1000), ("max_parallel", 1..=1000)] {
+        let number = text(name).parse::<u32>().ok();
+        if number.is_some_and(|number| !range.contains(&number)) {
+            let (from, to) = range.into_inner();
+            let text = format!("`{name}` must be from {from} to {to}");
+            problems.push(Problem { need: Need::Fit(name.to_owned()), text });
+        }
+    }
+    let dir = working_dir.join(text("repo_path"));
+    if !dir.is_dir() {
+        let text = format!("`repo_path` is `{}`, which is not a directory", dir.display());
+        problems.push(Problem { need: Need::Path, text });
     }
     let publish = text("publish");
     if !matches!(publish.as_str(), "push" | "pr") {
@@ -31,8 +54,7 @@ pub(crate) fn problems(given: &Map, working_dir: &Path, host: &Host) -> Vec<Prob
             "work in place is not committed, so it cannot be published: leave out `publish` or `workspace`";
         add(Need::Fit("publish".to_owned()), text.to_owned());
     }
-    let dir = working_dir.join(text("repo_path"));
-    if !has_remote(&dir) {
+    if !has_remote(&dir, host) {
         let text =
             format!("`{}` has no git remote to publish to: add one with `git remote add`", dir.display());
         add(Need::Path, text);
@@ -45,9 +67,10 @@ pub(crate) fn problems(given: &Map, working_dir: &Path, host: &Host) -> Vec<Prob
 }
 
 /// Whether the repository around a directory has a remote.
-fn has_remote(dir: &Path) -> bool {
-    let config = git_dir(dir).and_then(|folder| fs::read_to_string(folder.join("config")).ok());
-    config.is_some_and(|config| config.contains("[remote \""))
+fn has_remote(dir: &Path, host: &Host) -> bool {
+    let env = Environment::shared(Arc::new(host.env.clone()));
+    let listed = clock::block_on(async { Git::new(dir, &env).await.output(&["remote"]).await });
+    listed.is_ok_and(|listed| listed.is_ok_and(|names| !names.trim_ascii().is_empty()))
 }
 
 /// What identifies the repository around a directory: the same for all its worktrees. A directory without git is its own.

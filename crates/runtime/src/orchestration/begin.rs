@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     caller::Caller,
-    place::brief,
+    issue_texts::issue_texts,
+    place::{brief, hints},
     repository::{CheckoutFacts, WorkRepository},
     verb::VerbError,
 };
@@ -29,6 +30,8 @@ pub(super) struct StartFacts {
     pub(super) free_sessions: u64,
     pub(super) ask_classifier: bool,
     pub(super) brief: String,
+    /// The texts of the issues that the task mentions.
+    pub(super) issues: String,
     /// The names in the directory.
     pub(super) listing: String,
     pub(super) notes: Vec<String>,
@@ -64,6 +67,7 @@ pub(super) async fn begin(caller: &Caller, host: &Host) -> Result<StartFacts, Ve
     if !caller.text("existing_branch").is_empty() && !caller.text("pr_number").is_empty() {
         notes.push("`existing_branch` and `pr_number` are given: `existing_branch` is used".to_owned());
     }
+    let issues = issue_texts(&repository, &task, &caller.text("issue_number")).await;
     let (session, free_sessions) = enter(caller, host, &task, &repository, &mut notes)?;
     let needs_no_split = caller.flag("force_single_workstream");
     let is_light = |task_type| matches!(task_type, TaskType::Question | TaskType::Operations);
@@ -78,7 +82,8 @@ pub(super) async fn begin(caller: &Caller, host: &Host) -> Result<StartFacts, Ve
             gh: checkout.gh,
         },
         ask_classifier: !given.is_some_and(|given| is_light(given) || needs_no_split),
-        brief: [brief(caller, &task)].into_iter().chain(shown).collect::<Vec<_>>().join("\n\n"),
+        brief: [brief(caller, &task, &hints([caller.text("guidance"), issues.clone()]))].into_iter().chain(shown).collect::<Vec<_>>().join("\n\n"),
+        issues,
         listing: listing(&dir),
         session,
         free_sessions,

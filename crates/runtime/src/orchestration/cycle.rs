@@ -176,9 +176,7 @@ pub(super) struct RanCheck {
 pub(super) fn check_result(caller: &Caller, id: &str) -> Option<RanCheck> {
     let step = caller.sibling_state(id)?;
     let output = step.value.as_ref().filter(|_| step.status.is_done())?.render().into_owned();
-    let seconds =
-        step.started_at.zip(step.finished_at).map(|(from, to)| (to - from).total(jiff::Unit::Second));
-    Some(RanCheck { passed: output.ends_with("PASSED"), output, seconds: seconds.and_then(Result::ok) })
+    Some(RanCheck { passed: output.ends_with("PASSED"), output, seconds: step.taken() })
 }
 
 /// Whether every criterion is met, with places that exist.

@@ -5,7 +5,7 @@ use engine::{
     failure::{Class, StepType, diagnose},
     orchestration::{
         Adaptation, Adapted, FailureEntry, FailureMode, Guard, LeafFailure, RoundFacts, Route, TaskType,
-        TerminalState, adaptation, failure_fingerprint, failure_mode,
+        TerminalState, Workflows, adaptation, failure_fingerprint, failure_mode,
     },
     run::frame::FrameId,
 };
@@ -20,7 +20,7 @@ use super::{
     streams::{PlacedStream, is_done},
     verb::VerbError,
 };
-use crate::{machine::host::Host, run::failure_facts::FailedRun};
+use crate::{machine::host::Host, run::failure_facts::FailedRun, store::nesting_refusal};
 
 /// The longest quote of a failure.
 const QUOTE: usize = 600;
@@ -117,11 +117,16 @@ fn choose_way(
     let ran = |round: &RoundView<'_>, id: &str| step_in(round.frame, id).is_some_and(|step| step.attempt > 0);
     let tried = |round: &RoundView<'_>| {
         let earlier: Detected = value_in(round.frame, "detect").unwrap_or_default();
-        (ran(round, "adapt") && !earlier.adapt.is_empty()) || ran(round, "adapt-operations")
+        let counts = earlier.mode != Some(FailureMode::RecursionLimit);
+        counts && ((ran(round, "adapt") && !earlier.adapt.is_empty()) || ran(round, "adapt-operations"))
     };
     let adapted = if all.iter().any(tried) { Adapted::Before } else { Adapted::NotYet };
     match adaptation(mode, worst, route, adapted) {
         Adaptation::Execute { recipe } => detected.fallback = recipe,
+        // a run inside the workflow was refused: one execution without such runs takes its place
+        Adaptation::Single if worst.is_some() => {
+            detected.fallback = Workflows::default().of(route.task_type).map(str::to_owned);
+        }
         Adaptation::Single => {
             detected.skipped = Some("one execution did the whole task".to_owned());
             return;
@@ -227,6 +232,7 @@ fn leaf(caller: &Caller, place: (FrameId, usize), unusable: bool) -> Option<Leaf
         knowledge: &caller.opened.knowledge,
     };
     let facts = failed.facts(place, ended);
+    let attempt = format!("{}#{}", frame.step_path(place.1), frame.steps[place.1].attempt);
     let error = caller.opened.mask.quotation(ended.error.as_deref().unwrap_or_default()).into_owned();
     let quote: String = match error.char_indices().nth_back(QUOTE) {
         Some((from, _)) => format!("…{}", &error[from..]),
@@ -242,7 +248,7 @@ fn leaf(caller: &Caller, place: (FrameId, usize), unusable: bool) -> Option<Leaf
         outcome: ended.outcome.clone(),
         trouble: ended.trouble,
         silent: facts.step_type == StepType::Agent && ended.is_silent(),
-        nesting_refused: false,
+        nesting_refused: nesting_refusal::of(caller.run_dir(), &attempt).is_some(),
         unusable,
         quote,
     })

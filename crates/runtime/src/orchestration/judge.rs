@@ -52,7 +52,8 @@ pub(super) async fn verdict(caller: &Caller) -> Option<JudgedRound> {
     let is_open = |stream: &PlacedStream| !is_done(current, &stream.name);
     let open: Vec<PlacedStream> = current.streams().streams.into_iter().filter(is_open).collect();
     let is_recovered = !detected.failures.is_empty() && open.is_empty();
-    let unrecovered = detected.mode.filter(|mode| !is_recovered && *mode != FailureMode::RecursionLimit);
+    let is_open = detected.failures.iter().any(|failure| !failure.recovered);
+    let unrecovered = detected.mode.filter(|_| is_open && !is_recovered);
     let states = newest_states(current);
     let several: Vec<WorkstreamResult> = match route.workstreams.len() {
         1 => Vec::new(),

@@ -9,6 +9,7 @@ use super::{
     caller::{Caller, typed},
     claims::Claims,
     evidence::Watched,
+    issue_texts::issue_texts,
     repository::WorkRepository,
     verb::VerbError,
     workspace::{self, WantedWorkspace, WorkspaceFacts, WorkspaceKind},
@@ -75,13 +76,20 @@ pub(super) async fn prepare(caller: &Caller) -> Result<WorkPlace, VerbError> {
     watched(caller, &workspace).remember().await?;
     let task = caller.text("task_description");
     let said = read_intent(&task);
+    let is_alone = caller.own().path.is_empty();
+    // the orchestrator has read the issues before
+    let issues = match is_alone {
+        true => issue_texts(&repository, &task, &caller.text("issue_number")).await,
+        false => String::new(),
+    };
+    let guidance = hints([caller.text("guidance"), issues]);
     let confirm = caller.text("confirm");
     Ok(WorkPlace {
         is_first: caller.text("feedback").is_empty(),
-        brief: brief(caller, &task),
+        brief: brief(caller, &task, &guidance),
         feedback: caller.text("feedback"),
         // the orchestrator has asked before
-        confirm_plan: ["plan", "both"].contains(&confirm.as_str()) && caller.own().path.is_empty(),
+        confirm_plan: ["plan", "both"].contains(&confirm.as_str()) && is_alone,
         confirm_publish: ["publish", "both"].contains(&confirm.as_str()),
         publish: PublishWord(match caller.text("publish").as_str() {
             "push" => Publish::Push,
@@ -148,9 +156,8 @@ pub(super) async fn wanted(
 }
 
 /// The task with everything that an agent should know about it.
-pub(super) fn brief(caller: &Caller, task: &str) -> String {
+pub(super) fn brief(caller: &Caller, task: &str, guidance: &str) -> String {
     let mut parts = vec![format!("The task:\n{task}")];
-    let guidance = caller.text("guidance");
     if !guidance.is_empty() {
         parts.push(format!("Hints:\n{guidance}"));
     }
@@ -159,6 +166,11 @@ pub(super) fn brief(caller: &Caller, task: &str) -> String {
         parts.push(format!("It is done when:\n{criteria}"));
     }
     parts.join("\n\n")
+}
+
+/// Hints in one text, without empty ones.
+pub(super) fn hints<const N: usize>(parts: [String; N]) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 pub(super) fn bullets(items: &[String]) -> String {

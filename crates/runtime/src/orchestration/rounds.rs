@@ -106,6 +106,12 @@ impl<'a> RoundView<'a> {
     }
 }
 
+/// How the workstream with this number among those of a round is.
+pub(super) fn instance_status(round: &RoundView<'_>, at: usize) -> Option<StepStatus> {
+    let path = format!("{}/execute-workstreams", round.frame.path);
+    round.instances(&path).get(at).map(|step| step.status)
+}
+
 fn has_run(step: &StepState) -> bool {
     !matches!(step.status, StepStatus::Pending | StepStatus::Skipped)
 }

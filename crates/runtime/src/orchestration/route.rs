@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     begin::StartFacts,
     caller::Caller,
-    place::{brief, bullets},
+    place::{brief, bullets, hints},
 };
 
 /// The way of a task.
@@ -82,7 +82,7 @@ pub(super) fn route(caller: &Caller) -> Routed {
         confirm_plan: ["plan", "both"].contains(&confirm.as_str()) && !caller.flag("plan_only"),
         confirm_publish: if ["publish", "both"].contains(&confirm.as_str()) { "publish" } else { "none" }
             .to_owned(),
-        brief: brief(caller, &task),
+        brief: brief(caller, &task, &hints([caller.text("guidance"), started.issues.clone()])),
         text: text(&route, &notes),
         route,
         classification,

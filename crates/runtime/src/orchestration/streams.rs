@@ -8,12 +8,17 @@ use super::{
     caller::{Caller, value_in},
     claims::Claims,
     judge::JudgedRound,
-    place::{brief, wanted, watched},
+    place::{brief, hints, wanted, watched},
     repository::WorkRepository,
     rounds::{RoundView, rounds},
+    stream_sessions::{self, SessionRoom},
     verb::VerbError,
     workspace::{self, WantedWorkspace, WorkspaceFacts, WorkspaceKind},
 };
+use crate::{machine::host::Host, runs::Runs};
+
+/// How many workstreams work at the same time unless set.
+const MAX_PARALLEL: usize = 3;
 
 /// A workstream with its workspace.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -30,6 +35,8 @@ pub(super) struct PlacedStream {
     /// What an earlier round missed.
     feedback: String,
     criteria: Vec<String>,
+    /// The id of its session.
+    pub(super) session: String,
 }
 
 impl PlacedStream {
@@ -38,7 +45,7 @@ impl PlacedStream {
         let missing = format!("Another workflow failed in this directory: {failure}");
         PlacedStream {
             recipe: recipe.to_owned(),
-            brief: format!("{}\n\n{missing}", brief(caller, &self.task)),
+            brief: format!("{}\n\n{missing}", brief(caller, &self.task, &guidance(caller))),
             feedback: missing,
             ..self
         }
@@ -53,9 +60,13 @@ pub(super) struct RoundStreams {
     way: String,
     pub(super) streams: Vec<PlacedStream>,
     /// Those that this round works on.
-    todo: Vec<PlacedStream>,
+    pub(super) todo: Vec<PlacedStream>,
     pub(super) first: PlacedStream,
     guidance: String,
+    /// How many of them work at the same time.
+    parallel: usize,
+    /// The session depth that the steps of a workstream see.
+    depth: u64,
 }
 
 impl RoundStreams {
@@ -73,7 +84,7 @@ impl RoundStreams {
 }
 
 /// Prepares the workspaces of a round.
-pub(super) async fn prepare(caller: &Caller) -> Result<RoundStreams, VerbError> {
+pub(super) async fn prepare(caller: &Caller, host: &Host) -> Result<RoundStreams, VerbError> {
     let route: Route = value_in(caller.state().root(), "route")
         .ok_or_else(|| VerbError::Failed("the task has no route".to_owned()))?;
     let all = rounds(caller.state());
@@ -86,6 +97,14 @@ pub(super) async fn prepare(caller: &Caller) -> Result<RoundStreams, VerbError> 
     let is_open = |stream: &&PlacedStream| !earlier.last().is_some_and(|round| is_done(round, &stream.name));
     let open: Vec<PlacedStream> = streams.iter().filter(is_open).cloned().collect();
     let todo = if open.is_empty() { streams.clone() } else { open };
+    let place = Runs::at(caller.home.clone()).session_place(host);
+    let room = match route.kind {
+        RouteKind::Parallel => {
+            let most = caller.text("max_parallel").parse().unwrap_or(MAX_PARALLEL);
+            stream_sessions::begin(&place, &todo, most)
+        }
+        _ => SessionRoom { parallel: 1, depth: place.depth },
+    };
     Ok(RoundStreams {
         way: match (route.kind, route.task_type) {
             (RouteKind::Parallel, _) => "workstreams",
@@ -98,10 +117,13 @@ pub(super) async fn prepare(caller: &Caller) -> Result<RoundStreams, VerbError> 
         todo,
         streams,
         guidance,
+        parallel: room.parallel,
+        depth: room.depth,
     })
 }
 
-/// The hints of the person: given at the start, on a resume or with the approval of the plan.
+/// The hints of the person: given at the start, on a resume or with the approval of the plan; and the issues that the
+/// task mentions.
 fn guidance(caller: &Caller) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -109,8 +131,9 @@ fn guidance(caller: &Caller) -> String {
         guidance: String,
     }
     let approved: Approved = value_in(caller.state().root(), "approve-plan").unwrap_or_default();
+    let started: StartFacts = value_in(caller.state().root(), "begin").unwrap_or_default();
     let given = caller.text("guidance");
-    [given, approved.guidance].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    hints([given, approved.guidance, started.issues])
 }
 
 /// Whether the newest work on a workstream ended with success.
@@ -149,7 +172,8 @@ async fn stream(
         name: routed.name.clone(),
         classification: Some(routed.classification),
         recipe: routed.recipe.clone().unwrap_or_default(),
-        brief: format!("{}{missing}", brief(caller, &task)),
+        brief: format!("{}{missing}", brief(caller, &task, &guidance(caller))),
+        session: format!("{}-{}", caller.opened.folder.id(), index + 1),
         // the criteria of the whole task are not those of one part
         criteria: if is_single { route.success_criteria.clone() } else { Vec::new() },
         task,

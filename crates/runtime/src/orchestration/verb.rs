@@ -10,10 +10,17 @@ use super::{
     caller::{Caller, CallerError},
     closing, conclude, cycle, detect, findings, finish,
     finish::PublishStage,
-    judge, place, round_evidence, route, streams,
+    judge, place, round_evidence,
+    rounds::rounds,
+    route, stream_sessions, streams,
     workspace::WorkspaceError,
 };
-use crate::{machine::host::Host, os::environment::Environment, store::folder::FolderError};
+use crate::{
+    machine::host::Host,
+    os::environment::Environment,
+    runs::{Runs, SessionPlace},
+    store::folder::FolderError,
+};
 
 /// What a step asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,12 +97,13 @@ async fn carry_out(verb: &RunVerb, caller: &Caller, host: &Host) -> Result<VerbR
             Ok(VerbResult { say: Some(routed.line()), ..result(&routed) })
         }
         RunVerb::Streams => {
-            let streams = streams::prepare(caller).await?;
+            let streams = streams::prepare(caller, host).await?;
             Ok(VerbResult { say: Some(streams.line()), ..result(&streams) })
         }
         RunVerb::Evidence => Ok(result(&round_evidence::evidence(caller).await)),
         RunVerb::Detect => {
             let detected = detect::detect(caller);
+            rounds(caller.state()).last().iter().for_each(|round| stream_sessions::end(&session(caller, host), round));
             Ok(VerbResult { say: detected.line(), ..result(&detected) })
         }
         RunVerb::Report => Ok(result(&detect::report(caller, host).await?)),
@@ -117,10 +125,18 @@ async fn carry_out(verb: &RunVerb, caller: &Caller, host: &Host) -> Result<VerbR
         RunVerb::Publish(stage) => Ok(result(&finish::publish(caller, *stage).await)),
         RunVerb::Terminal => {
             let ended = finish::ended(caller).await;
+            if let Some(round) = rounds(caller.state()).last() {
+                stream_sessions::hand_over(&session(caller, host), round, &caller.text("repo_path"));
+            }
             let failed = !ended.terminal.terminal_success;
             Ok(VerbResult { failed, ..result(&ended) })
         }
     }
+}
+
+/// The place of the run in its session tree.
+fn session(caller: &Caller, host: &Host) -> SessionPlace {
+    Runs::at(caller.home.clone()).session_place(host)
 }
 
 /// The final object; the step fails unless the result is accepted.

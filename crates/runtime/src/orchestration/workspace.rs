@@ -147,6 +147,30 @@ pub(super) async fn prepare(
     Ok(WorkspaceFacts { base_branch: facts.branch, ..made })
 }
 
+/// Brings back a worktree that an earlier process prepared and that is gone or half-made. `last` is the newest commit
+/// of its branch that is known.
+pub(super) async fn restore(
+    repository: &WorkRepository,
+    facts: &WorkspaceFacts,
+    last: &str,
+) -> Result<(), WorkspaceError> {
+    let path = Path::new(&facts.path);
+    let branch = facts.branch.clone().unwrap_or_default();
+    if repository.commit(&format!("refs/heads/{branch}")).await.is_none() {
+        return Err(WorkspaceError::Gone { branch, commit: last.to_owned() });
+    }
+    let worktrees = repository.worktrees().await;
+    let wanted = WantedWorkspace::default();
+    let claims = Claims::of(&repository.dir, "", "");
+    let making = Making { repository, wanted: &wanted, claims: &claims, worktrees: &worktrees };
+    if path.join(".git").exists() {
+        return making.complete(path).await;
+    }
+    let is_registered = worktrees.iter().any(|tree| tree.path == path);
+    let options: &[&str] = if is_registered { &["--force"] } else { &[] };
+    making.add(path, options, &[&branch]).await
+}
+
 /// The preparation of a worktree.
 struct Making<'a> {
     repository: &'a WorkRepository,

@@ -38,7 +38,7 @@ impl Loop<'_> {
 
     /// Steps that may run again only if a person decides so.
     pub(super) fn undecided(&self, work: &Work<'_>) -> Result<Vec<String>, OpenError> {
-        Ok(self.runs.open(work.folder.clone())?.undecided())
+        Ok(self.runs.open(work.folder.clone())?.state.undecided_steps())
     }
 
     /// Whether a question to a person failed the run.
@@ -80,7 +80,7 @@ impl Loop<'_> {
         choices.push(ResumeChoice { plan: true, ..with.clone() });
         let resume = |how| Next::Resume { run: run.clone(), how };
         let opened = self.runs.open(work.folder.clone()).ok();
-        if opened.as_ref().is_some_and(|opened| !opened.undecided().is_empty()) {
+        if opened.as_ref().is_some_and(|opened| !opened.state.undecided_steps().is_empty()) {
             choices.push(ResumeChoice { rerun_interrupted: true, ..with.clone() });
             choices.push(ResumeChoice { skip_interrupted: true, ..with });
             actions.extend(choices.into_iter().map(resume));

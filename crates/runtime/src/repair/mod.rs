@@ -293,6 +293,7 @@ impl Loop<'_> {
             agents: self.agents.clone(),
             host: self.host.clone(),
             loader: self.loader,
+            restore: &|_, _| Vec::new(),
             origin: None,
         }
     }

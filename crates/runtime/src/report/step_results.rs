@@ -62,7 +62,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         failed_how: failed_how(subject, state),
         duration: match state.status {
             StepStatus::Pending => 0.0,
-            _ => seconds(state.started_at, state.finished_at.or(Some(over))),
+            _ => seconds(state.since(), state.finished_at.or(Some(over))),
         },
         attempts: state.attempts(),
         started_at: state.started_at,

@@ -73,7 +73,7 @@ impl Runs {
 
 /// Whether a resume would carry out its plan, and not refuse first.
 fn would_go_on(opened: &OpenedRun, plan: &ResumePlan, interrupted: Interrupted) -> bool {
-    let is_decided = interrupted != Interrupted::Ask || opened.undecided().is_empty();
+    let is_decided = interrupted != Interrupted::Ask || opened.state.undecided_steps().is_empty();
     opened.status != RunStatus::Completed
         && opened.folder.owner().is_none()
         && opened.header.working_dir.is_dir()

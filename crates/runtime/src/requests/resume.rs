@@ -190,6 +190,7 @@ impl Runs {
             agents: known.agents(&choice, allowance, &header.working_dir)?,
             host,
             loader: &library,
+            restore: &crate::orchestration::restore,
             origin: request.origin.clone(),
         };
         act(Ready { opened, resume, machine, base }, listener)

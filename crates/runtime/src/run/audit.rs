@@ -51,10 +51,6 @@ impl Audit {
         };
         let Some((frame, at)) = state.locate(path) else { return Ok(()) };
         let (frame, step) = (&state.frames[frame], &state.frames[frame].steps[at]);
-        let duration = match (step.started_at, step.finished_at) {
-            (Some(from), Some(to)) => to.as_millisecond() - from.as_millisecond(),
-            _ => 0,
-        };
         let ended = step.ended.as_deref();
         let error =
             ended.and_then(|ended| ended.error.as_deref()).map(|error| mask.quotation(error).into_owned());
@@ -62,7 +58,7 @@ impl Audit {
         let line = json!({
             "step_id": frame.step_id(at),
             "status": step.status.as_str(),
-            "duration_ms": duration,
+            "duration_ms": (step.taken().unwrap_or(0.0) * 1000.0).round() as u64,
             "error": error,
             "output_len": step.value.as_ref().map_or(0, |value| value.render().len()),
             "path": path,

@@ -112,8 +112,7 @@ impl Runs {
         let audit = create_audit(options, &shown.plan.root().name, &shown.folder.id())?;
         let log = open_log(&shown.folder, options)?;
         let recipe = shown.recipe.name();
-        let OpenedRun { folder, header, mut state, plan, generation, .. } = shown;
-        state.take_over_to_stop();
+        let OpenedRun { folder, header, state, plan, generation, .. } = shown;
         let job = Job {
             run_id: folder.id(),
             tracking_id: header.tracking_id,
@@ -133,7 +132,7 @@ impl Runs {
             recipe,
             origin: header.origin,
         };
-        let result = job.run(Vec::new(), reporter)?;
+        let result = job.run(vec![Event::RunTakenOver { pid: std::process::id() }], reporter)?;
         cancel_request::remove(&folder);
         hold.release(result.status);
         self.forget(&folder);

@@ -121,6 +121,10 @@ impl<'a> Gathering<'a> {
             Event::RunFinished(finished) if finished.status == RunStatus::Waiting => self.waiting(),
             // the names of later processes are not relative to those of the run
             Event::RepairBegan(_) => self.names.clear(),
+            Event::RunTakenOver { .. } => {
+                self.names.clear();
+                self.lost();
+            }
             Event::RunResumed(resumed) => {
                 self.names.clear();
                 self.lost();

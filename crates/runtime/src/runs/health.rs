@@ -17,12 +17,12 @@ use facts::RunFacts;
 use jiff::Timestamp;
 use recipe::{
     graph,
-    plan::{Plan, StepKind},
+    plan::StepKind,
     shell::syntax,
 };
 use serde::Serialize;
 
-use crate::runs::Runs;
+use crate::runs::{OpenedRun, Runs};
 
 /// Which runs count.
 #[derive(Clone, Debug, Default)]
@@ -188,7 +188,7 @@ fn recipe_health(runs: &Runs, recipe: String, seen: &[RunFacts]) -> RecipeHealth
     if let Some((last, opened)) = last {
         let is_same = |run: &&RunFacts| run.digest == last.digest;
         let run_ids: Vec<String> = seen.iter().filter(is_same).map(|run| run.run_id.clone()).collect();
-        shape(&health.recipe, &opened.plan, &run_ids, &mut findings);
+        shape(&health.recipe, &opened, &run_ids, &mut findings);
     }
     outliers(&health.recipe, seen, &durations, &mut findings);
     health.findings = findings;
@@ -249,11 +249,12 @@ fn flaky(recipe: &str, seen: &[RunFacts], findings: &mut Vec<Finding>) {
 }
 
 /// Findings about the recipe itself: agents without a check, steps that are too large.
-fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Finding>) {
+fn shape(recipe: &str, opened: &OpenedRun, run_ids: &[String], findings: &mut Vec<Finding>) {
+    let OpenedRun { plan, knowledge, .. } = opened;
     let unit = plan.root();
     let edges = graph::edges_in(plan, unit);
     for (at, step) in unit.steps.iter().enumerate() {
-        let is_checked = edges.iter().any(|edge| edge.from == at && may_check(&unit.steps[edge.to].kind));
+        let is_checked = edges.iter().any(|edge| edge.from == at && may_check(knowledge, &unit.steps[edge.to].kind));
         if matches!(step.kind, StepKind::Agent(_)) && !is_checked {
             findings.push(Finding {
                 kind: "unchecked_step",
@@ -292,15 +293,14 @@ fn shape(recipe: &str, plan: &Plan, run_ids: &[String], findings: &mut Vec<Findi
 const IDLE: [&str; 7] = ["sleep", "date", "pwd", "id", "whoami", "hostname", "uname"];
 
 /// Whether a step could fail because of another one's work: commands that only print or wait check nothing.
-fn may_check(kind: &StepKind) -> bool {
+fn may_check(knowledge: &Knowledge, kind: &StepKind) -> bool {
     let StepKind::Shell { command } = kind else { return false };
     let Some(list) = syntax::parse(command.text()) else { return true };
-    let knowledge = Knowledge::built_in();
     let is_idle = |words: &&[syntax::ShellWord]| {
         let name = words.first().map(syntax::ShellWord::text);
         name.is_none_or(|name| IDLE.contains(&name.as_str()) || knowledge.has_habit(&name, Habit::Constant))
     };
-    !cannot_fail(&list) && !list.simple_commands().iter().all(is_idle)
+    !cannot_fail(knowledge, &list) && !list.simple_commands().iter().all(is_idle)
 }
 
 fn outliers(recipe: &str, seen: &[RunFacts], sorted: &[f64], findings: &mut Vec<Finding>) {

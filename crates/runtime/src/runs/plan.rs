@@ -53,7 +53,7 @@ impl OpenedRun {
         let run = &self.header.run_id;
         let said = self.state.finished.as_ref().filter(|finished| finished.status == RunStatus::Waiting);
         match said.and_then(|finished| finished.asks) {
-            Some(Question::Interrupted) => about_interrupted(&self.undecided(), run),
+            Some(Question::Interrupted) => about_interrupted(&self.state.undecided_steps(), run),
             Some(Question::Effects) => about_effects(&self.plain_plan(None).blocked_effects, run),
             None => Vec::new(),
         }

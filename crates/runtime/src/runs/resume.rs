@@ -1,7 +1,7 @@
 //! Resuming a run: what is kept, what runs again, and what a person has to choose.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -79,6 +79,8 @@ pub(crate) struct Resume<'a> {
     pub host: Host,
     /// Loads recipes whose names become known later.
     pub loader: &'a dyn Loader,
+    /// Brings back the directories that the rest of the run works in; returns what is in the way.
+    pub restore: &'a dyn Fn(&OpenedRun, &Host) -> Vec<Problem>,
     /// Where the request came from.
     pub origin: Option<Origin>,
 }
@@ -119,8 +121,12 @@ impl Runs {
         // looks at them
         end_orphans(&shown, resume.host.grace);
         let working_dir = shown.header.working_dir.clone();
-        if let Some(problem) = directory_problem(&working_dir) {
-            return Ok((self.blocked_resume(&shown, &[problem]), is_ours.then_some(hold)));
+        let problems = match directory_problem(&working_dir) {
+            Some(problem) => vec![problem],
+            None => (resume.restore)(&shown, &resume.host),
+        };
+        if !problems.is_empty() {
+            return Ok((self.blocked_resume(&shown, &problems), is_ours.then_some(hold)));
         }
         let skip = match self.interrupted_steps(&shown, resume.interrupted) {
             Err(stop) => return Err(wait_for_person(&shown, &mut journal, &resume, stop)),
@@ -234,7 +240,7 @@ impl Runs {
 
     /// Interrupted steps to skip; an error if a person has to choose.
     fn interrupted_steps(&self, shown: &OpenedRun, choice: Interrupted) -> Result<Vec<String>, ResumeError> {
-        let steps = shown.undecided();
+        let steps = shown.state.undecided_steps();
         match choice {
             Interrupted::Ask if !steps.is_empty() => {
                 Err(ResumeError::Choose { run: shown.header.run_id.clone(), steps })
@@ -265,26 +271,6 @@ fn missing(plan: &Plan, resume: &Resume<'_>, steps: &ResumePlan) -> Vec<Problem>
 pub(super) fn asks_agents(shown: &OpenedRun, path: &str) -> bool {
     shown.state.locate(path).is_some_and(|(frame, at)| {
         !matches!(shown.state.frames[frame].unit.steps[at].kind, StepKind::Shell { .. } | StepKind::Ask(_))
-    })
-}
-
-impl OpenedRun {
-    /// Interrupted steps that must not simply run again.
-    pub(crate) fn undecided(&self) -> Vec<String> {
-        let cut_off = self.state.cut_off_steps();
-        let mut seen = HashSet::new();
-        let paths = cut_off.iter().filter_map(|path| not_idempotent(self, path));
-        paths.filter(|path| seen.insert(path.clone())).collect()
-    }
-}
-
-/// The step that must not simply run again: the interrupted one, or the outermost recipe step around it that is not
-/// idempotent.
-fn not_idempotent(shown: &OpenedRun, path: &str) -> Option<String> {
-    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-    ends.map(|end| &path[..end]).find_map(|path| {
-        let (frame, at) = shown.state.locate(path)?;
-        (!shown.state.frames[frame].unit.steps[at].idempotent).then(|| path.to_owned())
     })
 }
 

@@ -16,7 +16,12 @@ use crate::{
         host::{Host, Tree},
         preflight::{Need, Problem},
     },
-    store::session_trees::{SessionError, SessionTrees, TREE_DIR_VARIABLE, this_process},
+    os::process,
+    store::{
+        folder::RunFolder,
+        nesting_refusal,
+        session_trees::{SessionError, SessionTrees, TREE_DIR_VARIABLE, this_process},
+    },
 };
 
 /// The sessions of a run that this process owns. They end when it is dropped.
@@ -69,9 +74,20 @@ impl Runs {
             warning: None,
         };
         if !tree.is_nested() {
+            // an orchestrating run that goes on was registered by its first step
+            if session.trees.look(&tree.id).sessions.contains_key(run_id) {
+                session.is_registered = true;
+                let revived = session.trees.revive(&tree.id, run_id);
+                session.warning = match revived {
+                    Ok(changed) => changed.warning,
+                    Err(error) => Some(uncounted(&error)),
+                };
+            }
             return Ok(session);
         }
-        match session.trees.register(&tree.id, own_session(&tree, run_id), tree.limits()) {
+        let before = session.trees.look(&tree.id).sessions.remove(run_id);
+        let task_digest = before.and_then(|before| before.task_digest);
+        match session.trees.register(&tree.id, NewSession { task_digest, ..own_session(&tree, run_id) }, tree.limits()) {
             Ok(registered) => {
                 session.is_registered = true;
                 session.warning = registered.warning;
@@ -79,9 +95,12 @@ impl Runs {
             }
             Err(SessionError::Refused(
                 refusal @ (SessionRefusal::Depth { .. } | SessionRefusal::Sessions { .. }),
-            )) => Err(Problem { need: Need::Depth, text: refusal.to_string() }),
+            )) => {
+                note_refusal(host, &refusal.to_string());
+                Err(Problem { need: Need::Depth, text: refusal.to_string() })
+            }
             Err(error) => {
-                session.warning = Some(format!("this run is not counted as a session: {error}"));
+                session.warning = Some(uncounted(&error));
                 Ok(session)
             }
         }
@@ -103,6 +122,18 @@ impl Runs {
             Err(problem) => Some(problem),
         }
     }
+}
+
+/// Notes in the run around this one that the step of this process was refused a run.
+pub(super) fn note_refusal(host: &Host, reason: &str) {
+    let (dir, step) = (host.var(process::RUN_DIR_VARIABLE), host.var(process::STEP_VARIABLE));
+    if let Some((dir, step)) = dir.zip(step) {
+        nesting_refusal::note(&RunFolder::at(PathBuf::from(dir)), &step, reason);
+    }
+}
+
+fn uncounted(error: &SessionError) -> String {
+    format!("this run is not counted as a session: {error}")
 }
 
 /// The session of a nested run.

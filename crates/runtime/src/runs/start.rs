@@ -17,13 +17,13 @@ use super::{
     Job, ORCHESTRATOR, OwnedRun, RunError, Runs, canonical_recipe,
     missing::{self, blocked_start, write_start},
     owned_run::noted,
-    session::RunSession,
+    session::{RunSession, note_refusal},
 };
 use crate::{
     agents::AgentSettings,
     machine::{
         host::Host,
-        preflight::{Problem, context_problems},
+        preflight::{Need, Problem, context_problems},
         task_needs,
     },
     os::{clock, files, held_lock::HeldLock, process},
@@ -115,6 +115,8 @@ impl Runs {
     ) -> Result<(RunResult, Option<OwnedRun>), RunError> {
         let problems = self.start_problems(&start);
         if !problems.is_empty() {
+            let refused = problems.iter().filter(|problem| problem.need == Need::Depth);
+            refused.for_each(|problem| note_refusal(&start.host, &problem.text));
             return Ok((blocked_start(&start, &problems), None));
         }
         let state = RunState::new(&start.plan, settings(&start));

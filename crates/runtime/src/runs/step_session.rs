@@ -101,18 +101,36 @@ impl SessionPlace {
             return Err(SessionError::TreeId(String::new()).into());
         };
         let others = &self.runs_around[..self.runs_around.len() - 1];
-        if let Some(other) = self.trees.look(tree_id).with_task(others, task_digest) {
+        let tree = self.trees.look(tree_id);
+        if let Some(other) = tree.with_task(others, task_digest) {
             return Err(TaskError::SameTask { run: other.to_owned() });
         }
         let new = NewSession {
             id: run.clone(),
-            parent: others.last().cloned(),
+            // a nested run is registered already, perhaps below a workstream
+            parent: tree.sessions.get(run).map_or(others.last().cloned(), |known| known.parent.clone()),
             depth: self.depth.saturating_sub(1),
             kind: SessionKind::Run,
             owner: self.owner(),
             task_digest: Some(task_digest.to_owned()),
         };
         Ok(self.trees.register(tree_id, new, self.limits)?)
+    }
+
+    /// Registers a workstream of the run of this step: one level deeper.
+    pub fn begin_workstream(&self, id: &str) -> Result<(), SessionError> {
+        let (Some(run), Some(tree_id)) = (self.runs_around.last(), &self.tree_id) else {
+            return Err(SessionError::TreeId(String::new()));
+        };
+        let new = NewSession {
+            id: id.to_owned(),
+            parent: Some(run.clone()),
+            depth: self.depth,
+            kind: SessionKind::Workstream,
+            owner: self.owner(),
+            task_digest: None,
+        };
+        self.trees.register(tree_id, new, self.limits).map(drop)
     }
 
     /// Ends a session; without a tree there is none.

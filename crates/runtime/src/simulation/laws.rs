@@ -155,7 +155,7 @@ fn nothing_is_done_twice(records: &[Record]) {
     let mut done_now: BTreeSet<&str> = BTreeSet::new();
     let mut is_over = false;
     for record in records {
-        let resumes = matches!(record.event, Event::RunResumed(_));
+        let resumes = matches!(record.event, Event::RunResumed(_) | Event::RunTakenOver { .. });
         // a resume that waits for a decision starts nothing, and records that
         let waits = matches!(&record.event, Event::RunFinished(end) if end.status == RunStatus::Waiting);
         let asks = matches!(record.event, Event::Answered(_) | Event::QuestionPut(_));
@@ -310,7 +310,7 @@ fn limits_hold(shown: &OpenedRun) {
                 agents += u64::from(with(|world| world.children[at].is_agent));
             }
             Event::StepStarted { path, .. } => *starts.entry(path).or_default() += 1,
-            Event::RunResumed(_) => starts.clear(),
+            Event::RunResumed(_) | Event::RunTakenOver { .. } => starts.clear(),
             // a cleanup step puts its question again
             Event::QuestionWithdrawn { path, .. } => {
                 starts.retain(|known, _| *known != path && !is_below(known, path));

@@ -319,6 +319,7 @@ impl Story {
 
     fn resume(&mut self, watcher: &mut Watcher) -> Result<RunResult, ResumeError> {
         let folder = self.runs().find("last").expect("there is a run");
+        let is_cancelled = self.chance.percent(12) && self.runs().needs_cleanup(&folder)?;
         let resume = Resume {
             interrupted: self.choice,
             from: None,
@@ -330,12 +331,18 @@ impl Story {
             edited: None,
             recipe_file: None,
             change: &|_| {},
+            restore: &|_, _| Vec::new(),
             agents: AgentSettings::default(),
             host: self.host(),
             loader: &self.shelf,
             origin: None,
         };
-        self.runs().resume_opened(self.runs().open(folder)?, resume, watcher)
+        let opened = self.runs().open(folder.clone())?;
+        if is_cancelled {
+            self.runs().stop_idle(opened, resume, None, watcher)?;
+            return Ok(RunResult { evidence: None, ..self.runs().open(folder)?.result() });
+        }
+        self.runs().resume_opened(opened, resume, watcher)
     }
 }
 

@@ -8,6 +8,7 @@ pub mod journal;
 pub mod large;
 pub(crate) mod line_diff;
 pub(crate) mod locked_json;
+pub(crate) mod nesting_refusal;
 pub mod outputs;
 pub mod secrets;
 pub mod session_trees;

@@ -77,6 +77,12 @@ impl SessionTrees {
         self.change(tree_id, |tree| tree.complete_run(run_id, clock::now())).map(drop)
     }
 
+    /// Makes the sessions of a run that this process continues active again.
+    pub fn revive(&self, tree_id: &str, run_id: &str) -> Result<ChangedJson<()>, SessionError> {
+        let owner = this_process(run_id);
+        self.change(tree_id, |tree| tree.revive(run_id, &owner))
+    }
+
     /// The tree as it is now, with dead owners marked. Writes the file, so that the answer proves that it can.
     pub fn current(&self, tree_id: &str) -> Result<ChangedJson<SessionTree>, SessionError> {
         self.change(tree_id, |tree| tree.clone())

@@ -2,7 +2,8 @@
 
 use recipe::{
     graph::{self, Edge},
-    plan::{JsonMode, Limits, Plan, Step, StepKind, Unit},
+    plan::{JsonMode, Limits, Plan, Step, StepKind, Unit, ValueTemplate},
+    value::Value,
 };
 use runtime::{report::inputs::inputs, store::secrets::Mask};
 use serde_json::{Map, Value as Json, json};
@@ -119,12 +120,20 @@ fn needs(unit: &Unit, edges: &[Edge], at: usize) -> Vec<Json> {
         .collect()
 }
 
+/// How many instances run at the same time: a number, or the template that leads to it.
+fn width(written: &ValueTemplate) -> Json {
+    match written {
+        ValueTemplate::Plain(Value::Number(number)) => json!(number.as_f64() as u64),
+        other => super::list_words(other).into(),
+    }
+}
+
 fn add_loop(step: &Step, fields: &mut Map<String, Json>) {
     if let Some(each) = step.each() {
         let described = json!({
             "list": super::list_words(&each.list),
             "as": each.item,
-            "max_parallel": each.max_parallel,
+            "max_parallel": width(&each.max_parallel),
             "keep_going": each.keep_going,
             "max_items": each.max_items,
         });

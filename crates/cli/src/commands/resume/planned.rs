@@ -1,7 +1,7 @@
 //! Shows what a resume would do. Does nothing.
 
 use engine::{
-    resume::{ResumePlan, StepPlan},
+    resume::{OnlyIf, ResumePlan, StepPlan},
     run::next::Next,
 };
 use runtime::{requests::PlannedResume, store::secrets::Mask};
@@ -27,7 +27,11 @@ pub(super) fn steps(plan: &ResumePlan, mask: &Mask, out: &mut Out) {
             StepPlan::Rerun => "re-run",
             StepPlan::Pending => "pending",
         };
-        out.result(&format!("{action:<8} {}  ({})", step.path, step.reason));
+        let more = match step.only_if {
+            Some(OnlyIf::InputsStay) => "; it is kept if its inputs stay the same",
+            _ => "",
+        };
+        out.result(&format!("{action:<8} {}  ({}{more})", step.path, step.reason));
     }
 }
 

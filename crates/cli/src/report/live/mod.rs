@@ -233,16 +233,8 @@ impl<'a> Live<'a> {
                 self.line('·', &format!("auto-fix: {}", mask.quotation(&fixing(event))));
             }
             Event::RunFinished(finished) => self.run_finished(finished, state, mask),
-            // shown with the end of the step
-            Event::RecipeStopped { cause: StopCause::Refused(_), .. }
-            | Event::CleanupBegan { .. }
-            | Event::RecipeEntered { .. }
-            | Event::LoopEntered { .. }
-            | Event::Spawned(_)
-            | Event::StepNotBegun { .. }
-            | Event::WorkEnded { .. }
-            | Event::AgentUsed { .. }
-            | Event::HookFinished { .. } => {}
+            // not shown, or shown with the end of the step
+            _ => {}
         }
     }
 
@@ -284,7 +276,7 @@ impl<'a> Live<'a> {
         self.labels.end(path);
         let counter = counter(path, state);
         let text = match step.status {
-            StepStatus::Completed if !step.recovered => duration(crate::report::words::taken(step)),
+            StepStatus::Completed if !step.recovered => duration(step.taken().unwrap_or(0.0)),
             _ => ending(frame, at, state, mask),
         };
         self.line(icon(frame.shown_status(at)), &format!("{path} ({counter}) {text}"));

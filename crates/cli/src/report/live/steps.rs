@@ -42,7 +42,7 @@ pub(super) fn collect(state: &RunState, frame: FrameId, depth: usize, rows: &mut
             depth,
             id: named(frame, at),
             counter: counter(&path, state),
-            since: frame.steps[at].started_at,
+            since: frame.steps[at].since(),
             doing: Doing::Nothing,
             path,
         });

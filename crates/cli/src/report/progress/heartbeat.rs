@@ -1,6 +1,6 @@
 //! Lines between the events of a run: signs of life of long steps, and questions at a plain terminal.
 
-use engine::RunState;
+use engine::{RunState, run::frame::StepState};
 use runtime::{
     os::clock,
     run::{Notice, Reporter as _},
@@ -46,7 +46,7 @@ impl<'a> Progress<'a> {
             self.beats.insert(path.clone(), clock::instant());
             let elapsed = state
                 .step(&path)
-                .and_then(|step| step.started_at)
+                .and_then(StepState::since)
                 .map_or(0.0, |at| (clock::now().as_millisecond() - at.as_millisecond()) as f64 / 1000.0);
             let (label, elapsed) = (label(&path, state), so_far(elapsed));
             let text = match self.waits.get(&path) {

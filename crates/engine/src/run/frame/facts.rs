@@ -26,7 +26,6 @@ impl StepState {
             StepStatus::Failed if waits => StepStatus::Waiting,
             status => status,
         };
-        let took = self.started_at.zip(self.finished_at).filter(|_| status.is_final());
         StepFacts {
             status: status.as_str(),
             is_done: status.is_done(),
@@ -35,8 +34,7 @@ impl StepState {
             exit_code: ended.and_then(Ended::exit_code),
             error: ended.and_then(|ended| ended.error.clone()).unwrap_or_default(),
             output: self.value.clone().unwrap_or_else(|| Value::from("")),
-            duration: took
-                .map(|(from, to)| (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0),
+            duration: self.taken().filter(|_| status.is_final()),
         }
     }
 

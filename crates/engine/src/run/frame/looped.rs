@@ -27,6 +27,8 @@ pub struct LoopFrame {
     pub items: Vec<Value>,
     /// Their SHA-256.
     pub digests: Vec<String>,
+    /// How many instances of a `for_each` run at the same time.
+    pub width: usize,
     /// How a `repeat` ended.
     pub end: Option<RepeatEnd>,
     /// The steps around the loop whose results it asks for, by their ids.
@@ -151,7 +153,7 @@ impl Frame {
         frame.is_uncertain = outer.steps[index].is_uncertain;
         let digests = items.iter().map(item_digest).collect();
         let asked = outer.asked_by(&step);
-        let mut looped = LoopFrame { step, items, digests, end: None, asked, hidden: Map::new() };
+        let mut looped = LoopFrame { step, items, digests, width: 1, end: None, asked, hidden: Map::new() };
         let names: Vec<String> = looped.names().into_iter().map(str::to_owned).collect();
         for name in names {
             frame.unknown.remove(&name);
@@ -168,6 +170,11 @@ impl Frame {
     /// The loop over a list that the frame runs, if it is one.
     pub fn each(&self) -> Option<&ForEach> {
         self.looped.as_ref().and_then(|looped| looped.each())
+    }
+
+    /// How many of the frame's instances of a `for_each` run at the same time.
+    pub fn width(&self) -> Option<usize> {
+        self.looped.as_ref().filter(|looped| looped.each().is_some()).map(|looped| looped.width)
     }
 
     /// The loop with a condition that the frame runs, if it is one.

@@ -1,5 +1,5 @@
-//! Why agents are asked again, as the events tell: a check after their work failed, or their own attempt did. Never
-//! decides that an agent runs again, and never words the reason.
+//! Why agents are asked again, as the events tell: a check after their work failed, their own attempt did, or it was cut
+//! off. Never decides that an agent runs again, and never words the reason.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,6 +21,8 @@ pub struct AskedAgain {
     pub own: Option<Arc<Ended>>,
     /// Its last answer, or the part of it that is known.
     pub answer: Option<Value>,
+    /// Whether its last attempt was cut off, and may have done half of its work.
+    pub cut_off: bool,
 }
 
 /// A step that failed after the work of an agent.
@@ -37,7 +39,7 @@ pub struct FailedCheck {
 impl RunState {
     /// Why the agent of a step is asked again, if it is.
     pub fn asked_again(&self, path: &str) -> Option<&AskedAgain> {
-        self.asked_again.get(path).filter(|again| !again.checks.is_empty() || again.own.is_some())
+        self.asked_again.get(path).filter(|again| !again.checks.is_empty() || again.own.is_some() || again.cut_off)
     }
 
     /// Notes the end of a step: one that has done its work is not asked again.
@@ -81,12 +83,21 @@ impl RunState {
         self.note_checks(self.failed_checks(0), agents);
     }
 
+    /// Notes the agents that were at work when their runner stopped.
+    pub(crate) fn note_cut_off(&mut self) {
+        for path in self.cut_off_steps() {
+            if self.is_agent_step(&path) {
+                self.asked_again.entry(path).or_default().cut_off = true;
+            }
+        }
+    }
+
     fn note_checks(&mut self, checks: Vec<FailedCheck>, agents: HashMap<String, Option<Value>>) {
         for (path, answer) in agents {
             let checks: Vec<FailedCheck> =
                 checks.iter().filter(|check| check.path != path).cloned().collect();
             if !checks.is_empty() {
-                self.asked_again.insert(path, AskedAgain { checks, own: None, answer });
+                self.asked_again.insert(path, AskedAgain { checks, answer, ..AskedAgain::default() });
             }
         }
     }

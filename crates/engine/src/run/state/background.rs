@@ -38,7 +38,7 @@ impl Left {
             }
             Event::RunFinished(finished) => self.finish(finished),
             // processes that the runner left behind ended with it, or are ended now
-            Event::RunResumed(_) => {
+            Event::RunResumed(_) | Event::RunTakenOver { .. } => {
                 let missed = self.alive.drain().filter(|(_, alive)| alive.is_for_others);
                 self.ended.extend(missed.map(|(path, _)| path));
             }

@@ -1,11 +1,13 @@
 //! Steps that were stopped from outside, half-way through. Never decides what happens to them.
 
+use std::collections::HashSet;
+
 use super::RunState;
 use crate::run::{
     event::Ended,
     frame::{Frame, FrameId, StepState, Stopped},
     outcome::{Outcome, StepStatus, StopCause},
-    step_path::is_below,
+    step_path::{is_below, outward},
 };
 
 impl RunState {
@@ -18,9 +20,22 @@ impl RunState {
         paths
     }
 
+    /// Interrupted steps about which a person has to decide: those that are not idempotent. If a recipe step around one is
+    /// not idempotent, that step is meant, the outermost one.
+    pub fn undecided_steps(&self) -> Vec<String> {
+        let is_for_once =
+            |path: &&str| self.planned(path).is_some_and(|step| !step.idempotent && step.looped.is_none());
+        let mut seen = HashSet::new();
+        let cut_off = self.cut_off_steps();
+        let steps = cut_off.iter().filter_map(|path| outward(path).filter(is_for_once).last());
+        steps.filter(|path| seen.insert(*path)).map(str::to_owned).collect()
+    }
+
     fn find_cut_off(&self, id: FrameId, paths: &mut Vec<String>) {
         let frame = &self.frames[id];
-        for (at, step) in frame.steps.iter().enumerate().filter(|(at, _)| frame.is_fatal(*at)) {
+        // a recipe that has failed cleans up before its step fails
+        let is_meant = |at: usize| frame.is_fatal(at) || frame.steps[at].status == StepStatus::Running;
+        for (at, step) in frame.steps.iter().enumerate().filter(|(at, _)| is_meant(*at)) {
             let known = paths.len();
             step.frame.iter().for_each(|child| self.find_cut_off(*child, paths));
             if paths.len() == known && self.is_cut_off(id, at) {

@@ -11,7 +11,7 @@ use super::RunState;
 use crate::run::{
     frame::{Frame, FrameId, StepState},
     inputs,
-    looped::items_of,
+    looped::{items_of, width_of},
     outcome::StepStatus,
     step_path::{instance, split_instance, with_brackets},
 };
@@ -67,6 +67,7 @@ impl RunState {
         let Some((parent, index)) = self.locate(path) else { return };
         let outer = &self.frames[parent];
         let step = &outer.unit.steps[index];
+        let width = step.each().and_then(|each| width_of(each, &outer.scope(index)).ok()).unwrap_or(1);
         let (items, count) = match (step.each(), step.repeat()) {
             (Some(each), _) => {
                 let mut items = items_of(each, &outer.scope(index)).unwrap_or_default();
@@ -77,6 +78,7 @@ impl RunState {
             (None, None) => return,
         };
         let mut frame = Frame::of_loop(path.to_owned(), outer, index, items, count);
+        frame.looped.iter_mut().for_each(|looped| looped.width = width);
         frame.parent = Some((parent, index));
         let is_each = frame.each().is_some();
         if is_each {

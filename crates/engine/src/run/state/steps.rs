@@ -36,6 +36,7 @@ impl RunState {
         let is_uncertain = !is_real && is_uncertain(&self.frames[id], index);
         let frame = &mut self.frames[id];
         let nested = frame.has_steps(index);
+        let worked_before = nested.then(|| self.work.before_in.get(path)).flatten().copied();
         let step = &mut frame.steps[index];
         step.is_uncertain = is_uncertain;
         step.attempt = if is_real { attempt } else { 0 };
@@ -44,6 +45,7 @@ impl RunState {
         if first {
             step.status = StepStatus::Running;
             step.started_at = is_real.then_some(at);
+            (step.finished_at, step.worked_before) = (None, worked_before.unwrap_or_default());
             step.is_cleanup = frame.cleanup.is_some();
             frame.open += 1;
             frame.cleanup.iter_mut().for_each(|cleanup| cleanup.open += 1);
@@ -169,6 +171,7 @@ impl RunState {
             self.note_failed_recipe(path, child, ended);
             self.close(child);
             self.forget_kept(child);
+            self.forget_work_time(path);
         }
     }
 

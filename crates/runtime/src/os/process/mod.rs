@@ -49,6 +49,8 @@ pub use crate::simulation::process::{Prepared, Running, prepare, start};
 pub const RUN_VARIABLE: &str = "RECIPE_RUNNER_RUN";
 /// The environment variable with the ids of the run and every run around it, outermost first, separated by spaces.
 pub const CHAIN_VARIABLE: &str = "RECIPE_RUNNER_CHAIN";
+/// The environment variable with the session of the workstream that a step belongs to.
+pub const SESSION_VARIABLE: &str = "RECIPE_RUNNER_SESSION";
 /// The environment variable with the folder of the run.
 pub const RUN_DIR_VARIABLE: &str = "RECIPE_RUNNER_RUN_DIR";
 /// The environment variable with the step and its attempt (`path#attempt`).
