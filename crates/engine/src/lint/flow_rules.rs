@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use recipe::{
     graph::{self, patterns_meet},
-    plan::{AgentPrograms, EnsureRule, Plan, Step, StepKind, Target, Unit},
+    plan::{AgentPrograms, EnsureRule, Plan, Step, StepKind, Target, Unit, ValueTemplate},
     syntax::{PermissionLevel, When},
     template::Template,
 };
@@ -151,13 +151,14 @@ fn parallel_writers(view: &UnitView<'_>, report: &mut Report<'_>) {
     let writers: Vec<usize> = (0..view.steps.len()).filter(|at| edits(view, &view.steps[*at])).collect();
     for at in &writers {
         let step = view.steps[*at].step;
-        if let Some(each) = step.each().filter(|each| each.max_parallel > 1)
-            && !has_own_place(step)
-        {
-            let message = format!(
-                "up to {} instances of `{}` edit at the same time in one directory",
-                each.max_parallel, step.id
-            );
+        // a number that is a template is not known here
+        let most = step.each().and_then(|each| match &each.max_parallel {
+            ValueTemplate::Plain(value) => value.render().parse::<usize>().ok(),
+            _ => None,
+        });
+        if let Some(most) = most.filter(|most| *most > 1 && !has_own_place(step)) {
+            let message =
+                format!("up to {most} instances of `{}` edit at the same time in one directory", step.id);
             let help =
                 "give every instance a directory of its own with `working_dir`, or remove `max_parallel`";
             report.at_field(LintCode::ParallelWriters, (step, "max_parallel"), message, help);

@@ -58,7 +58,7 @@ impl ScriptView {
         };
         let mut commands = Vec::new();
         collect_list(&list, knowledge, 0, &mut commands);
-        Some(ScriptView { cannot_fail: cannot_fail(&judged), list, commands })
+        Some(ScriptView { cannot_fail: cannot_fail(knowledge, &judged), list, commands })
     }
 
     /// Whether it has a command that judges something, by what is believed about programs.
