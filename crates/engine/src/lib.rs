@@ -12,6 +12,7 @@ pub mod issue_filing;
 pub mod knowledge;
 pub mod lint;
 pub mod orchestration;
+pub mod project;
 pub mod repair_review;
 pub mod resume;
 pub mod run;

@@ -40,7 +40,7 @@ pub use custom::CustomProgram;
 use custom::CustomReader;
 pub use fields::unknown_field;
 pub use reader::{ProgramEnded, Reader};
-pub use settings::{AgentSettings, DEFAULT, RateLimits, program_list, unknown_program};
+pub use settings::{AgentPrograms, AgentSettings, DEFAULT, RateLimits, program_list, unknown_program};
 
 /// One line of at most 120 characters.
 pub(crate) fn in_one_line(text: &str) -> String {
@@ -150,15 +150,8 @@ pub struct Program {
 /// The description of a known program, read when it is first needed.
 type Description = LazyLock<Option<Arc<CustomProgram>>>;
 
-/// The programs that need no configuration, each with its description.
-static KNOWN: [(&str, Description); 6] = [
-    ("claude", LazyLock::new(|| described(include_str!("programs/claude.yaml")))),
-    ("codex", LazyLock::new(|| described(include_str!("programs/codex.yaml")))),
-    ("copilot", LazyLock::new(|| described(include_str!("programs/copilot.yaml")))),
-    ("gemini", LazyLock::new(|| described(include_str!("programs/gemini.yaml")))),
-    ("opencode", LazyLock::new(|| described(include_str!("programs/opencode.yaml")))),
-    ("amplifier", LazyLock::new(|| described(include_str!("programs/amplifier.yaml")))),
-];
+// the programs that need no configuration: every file of `programs/`
+include!(concat!(env!("OUT_DIR"), "/agent_programs.rs"));
 
 fn described(text: &str) -> Option<Arc<CustomProgram>> {
     recipe::document::decode(text).ok().map(Arc::new)
@@ -202,6 +195,11 @@ impl Program {
     pub fn reader(&self) -> Reader {
         Reader::described(CustomReader::new(Arc::clone(&self.description)))
     }
+}
+
+/// A reader for what a stub prints: it speaks like `claude`, whatever program it stands in for.
+pub(crate) fn stub_reader() -> Reader {
+    Program::named("claude", &[]).map_or_else(Reader::plain, |program| program.reader())
 }
 
 /// An action of an agent, for the progress display.
