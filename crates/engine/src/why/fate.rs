@@ -185,3 +185,30 @@ impl StepHistory {
         Some(changed.map(|file| file.file.clone()).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::run::outcome::Outcome;
+
+    #[test]
+    fn a_journal_without_reasons_gives_none() {
+        let started = |attempt| Event::StepStarted { path: "a".to_owned(), attempt, inputs: None };
+        let failed = Event::StepFinished {
+            path: "a".to_owned(),
+            attempt: 1,
+            status: StepStatus::Failed,
+            ended: Ended::new(Outcome::Exit(1), None),
+            recovered: false,
+        };
+        let events = [started(1), failed, Event::RunResumed(RunResumed::default()), started(2)];
+        let record = |(at, event)| Record { seq: at as u64 + 1, at: Timestamp::UNIX_EPOCH, event };
+        let records: Vec<Record> = events.into_iter().enumerate().map(record).collect();
+        let found = history(&records, "a");
+        assert_eq!((found.fate, found.decided, found.before), (StepFate::Rerun, Some(4), Some(1)));
+        assert_eq!(found.resume_reason("a"), None);
+        assert_eq!(history(&records, "b").fate, StepFate::NotReached);
+    }
+}
