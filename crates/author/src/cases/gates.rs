@@ -2,7 +2,7 @@
 
 use super::{
     case::{Case, bash, edit},
-    ground::{Ground, Placed, edit_of, replies_yaml},
+    ground::{Ground, Placed, Repository, edit_of, replies_yaml},
     yaml::Yaml,
 };
 use crate::writing::{
@@ -97,8 +97,12 @@ fn staged(ground: &Ground<'_>, placed: &Placed<'_>, scene: &Scene) -> Case {
         case.programs.retain(|(name, _)| *name != program.name);
         case.programs.push((program.name.clone(), replies_yaml(&replies)));
     }
-    if !scene.executables.is_empty() {
-        case.setup = ground.setup(&scene.executables);
+    let repository = match placed.step.text().contains("git ") {
+        true => Repository::Committed,
+        false => Repository::IfNeeded,
+    };
+    if !scene.executables.is_empty() || repository == Repository::Committed {
+        case.setup = ground.setup(&scene.executables, repository);
     }
     case
 }
