@@ -36,7 +36,6 @@ impl PhraseList {
     pub(crate) fn is_in(&self, words: &[String]) -> bool {
         self.find(words).is_some()
     }
-
 }
 
 /// Declares word lists as they are in a YAML file.
