@@ -105,7 +105,8 @@ fn a_resume_knows_the_effects_of_the_user() {
 #[test]
 fn a_command_that_the_user_knows_to_succeed_checks_nothing() {
     let env = env().agent("claude", "result done");
-    let recipe = "name: r\nsteps:\n  - {id: write, prompt: x}\n  - {id: tell, command: 'announce \"{{write}}\"'}\n";
+    let recipe =
+        "name: r\nsteps:\n  - {id: write, prompt: x}\n  - {id: tell, command: 'announce \"{{write}}\"'}\n";
     let unchecked = |env: &TestEnv| {
         drop(env.json(recipe, &[]));
         let health = env.run(["health", "--output-format", "json"]).json();

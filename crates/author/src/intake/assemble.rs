@@ -7,7 +7,7 @@ use crate::{
     },
     digest::sha256,
     intake::{
-        Answered, Intake,
+        Answered, Intake, SpecPlace,
         checks::{self, CheckFacts},
         conflicts, effects,
         question::{Cause, Question},
@@ -156,12 +156,13 @@ impl Parts<'_> {
         self.questions.extend(of_delivery);
         let name =
             intake.flags.name.clone().or_else(|| name(&title)).unwrap_or_else(|| fallback_name(intake.spec));
-        let spec = SpecSource {
-            path: intake.path.clone().unwrap_or_else(|| format!("recipes/{name}.spec.md")),
-            sha256: sha256(intake.spec.as_bytes()),
-            text: intake.spec.to_owned(),
-            is_file: intake.path.is_some(),
+        let (path, is_file) = match &intake.place {
+            SpecPlace::File(path) => (path.clone(), true),
+            SpecPlace::Beside { folder, stem } => {
+                (format!("{folder}/{}.spec.md", stem.as_ref().unwrap_or(&name)), false)
+            }
         };
+        let spec = SpecSource { path, sha256: intake.sha256.clone(), text: intake.spec.to_owned(), is_file };
         let skills =
             self.ranked.iter().filter(|skill| skill.selected).map(|skill| skill.skill.clone()).collect();
         let brief = Brief {

@@ -85,7 +85,10 @@ impl LookedAt {
         }
         let names_word =
             || self.words.iter().any(|word| script.contains(word) || script.contains(last_part(word)));
-        self.is_open || has_computed_words(&self.knowledge, list) || names_word() || self.names_file(script, list)
+        self.is_open
+            || has_computed_words(&self.knowledge, list)
+            || names_word()
+            || self.names_file(script, list)
     }
 
     /// Whether a word of a script is the path of a file that a pattern names, or of a directory around such a file.
@@ -175,8 +178,8 @@ fn has_computed_words(knowledge: &Knowledge, list: &CommandList) -> bool {
         let is_plain =
             |word: &&syntax::ShellWord| word.is_literal() && !text(word).contains(['{', '*', '?', '[', '~']);
         let tests = |word: &&syntax::ShellWord| matches!(text(word).as_str(), "[" | "[[");
-        is_computed |=
-            !is_print(knowledge, command) && command.words().iter().any(|word| !is_plain(word) && !tests(word));
+        is_computed |= !is_print(knowledge, command)
+            && command.words().iter().any(|word| !is_plain(word) && !tests(word));
     });
     is_computed
 }

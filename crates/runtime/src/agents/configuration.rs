@@ -24,6 +24,27 @@ pub struct Configuration {
     pub agents: Vec<CustomProgram>,
     /// What the user adds to the built-in knowledge.
     pub knowledge: UserKnowledge,
+    /// What recipes are generated with, unless a spec says otherwise.
+    pub generate: GenerateSettings,
+}
+
+/// What recipes are generated with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct GenerateSettings {
+    /// The agent program that writes.
+    pub writer: Option<String>,
+    /// The agent programs that review, in turn.
+    pub reviewers: Vec<String>,
+    pub depth: Option<ReviewDepth>,
+}
+
+/// How much review generated recipes have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewDepth {
+    Light,
+    Full,
 }
 
 /// Why a configuration cannot be used.
@@ -101,7 +122,16 @@ fn understand(root: &Node) -> Result<Configuration, WrongPlace> {
         None => UserKnowledge::default(),
         Some(entry) => knowledge(entry)?,
     };
-    Ok(Configuration { agent, agents, knowledge })
+    let generate = match written(root, "generate") {
+        None => GenerateSettings::default(),
+        Some(entry) => {
+            let NodeKind::Map(entries) = &entry.value.kind else {
+                return Err(unfit(entry, "a map of settings"));
+            };
+            decode(entries, &serde_json::Map::new(), (entry.key.place, "`generate`"))?
+        }
+    };
+    Ok(Configuration { agent, agents, knowledge, generate })
 }
 
 /// The place of a phrase, by its number from 1.

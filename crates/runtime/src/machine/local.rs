@@ -20,7 +20,10 @@ use super::{
     variables::Variables,
 };
 use crate::{
-    agents::{AgentSettings, Configuration, CustomProgram, DEFAULT, RateLimits, Tools, program_list},
+    agents::{
+        AgentSettings, Configuration, CustomProgram, DEFAULT, GenerateSettings, RateLimits, Tools,
+        program_list,
+    },
     os::guardian::Guardian,
     store::folder::AgentChoice,
 };
@@ -198,6 +201,11 @@ impl LocalMachine {
         Ok(Knowledge::extended(&config.knowledge).unwrap_or_default())
     }
 
+    /// What recipes are generated with, as the configuration of a directory sets it.
+    pub fn generate_settings(&self, working_dir: &Path) -> Result<GenerateSettings, SettingError> {
+        Ok(self.configuration(working_dir)?.generate)
+    }
+
     /// The default timeout of steps; 0 means no timeout.
     pub fn step_timeout(&self) -> Result<Option<f64>, SettingError> {
         let Some(text) = self.variables.get("AMPLIHACK_STEP_TIMEOUT") else { return Ok(None) };
@@ -248,6 +256,12 @@ impl LocalMachine {
             all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
             all.agent = all.agent.or(read.agent);
             all.knowledge.extend(read.knowledge);
+            let (generate, outer) = (&mut all.generate, read.generate);
+            generate.writer = generate.writer.take().or(outer.writer);
+            generate.depth = generate.depth.or(outer.depth);
+            if generate.reviewers.is_empty() {
+                generate.reviewers = outer.reviewers;
+            }
         }
         Ok(all)
     }

@@ -15,11 +15,7 @@ use engine::{
 };
 use facts::RunFacts;
 use jiff::Timestamp;
-use recipe::{
-    graph,
-    plan::StepKind,
-    shell::syntax,
-};
+use recipe::{graph, plan::StepKind, shell::syntax};
 use serde::Serialize;
 
 use crate::runs::{OpenedRun, Runs};
@@ -254,7 +250,8 @@ fn shape(recipe: &str, opened: &OpenedRun, run_ids: &[String], findings: &mut Ve
     let unit = plan.root();
     let edges = graph::edges_in(plan, unit);
     for (at, step) in unit.steps.iter().enumerate() {
-        let is_checked = edges.iter().any(|edge| edge.from == at && may_check(knowledge, &unit.steps[edge.to].kind));
+        let is_checked =
+            edges.iter().any(|edge| edge.from == at && may_check(knowledge, &unit.steps[edge.to].kind));
         if matches!(step.kind, StepKind::Agent(_)) && !is_checked {
             findings.push(Finding {
                 kind: "unchecked_step",
