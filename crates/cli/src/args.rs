@@ -14,6 +14,7 @@ pub(crate) mod run_verbs;
 pub(crate) mod session;
 pub(crate) mod stored;
 pub(crate) mod task;
+pub(crate) mod test;
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -58,8 +59,10 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Have a task in plain words done, and judge the result by evidence
     Do(Box<task::DoArgs>),
-    /// Check recipes and show every problem, without running anything
+    /// Check recipes and test files and show every problem, without running anything
     Validate(ValidateArgs),
+    /// Run the cases of test files, with answers in place of agents
+    Test(Box<test::TestArgs>),
     /// Explain a recipe: its steps, conditions, limits and sub-recipes
     Explain(ExplainArgs),
     /// List the recipes that can be run by name
@@ -90,7 +93,7 @@ pub(crate) enum Verb {
     Doctor(DoctorArgs),
     /// Turn any text into the name of a git branch
     BranchName(BranchNameArgs),
-    /// Print the JSON Schema of recipes
+    /// Print the JSON Schema of recipes, or of test files
     Schema(SchemaArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
@@ -151,7 +154,7 @@ pub(crate) struct RunArgs {
 /// Checking recipes.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Recipe files or names
+    /// Recipe files or names, or test files
     #[arg(value_name = "RECIPE")]
     pub(crate) recipes: Vec<String>,
     #[command(flatten)]
@@ -253,6 +256,9 @@ pub(crate) struct BranchNameArgs {
 /// Printing the schema.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
+    /// Print the JSON Schema of test files instead
+    #[arg(long)]
+    pub(crate) tests: bool,
     #[command(flatten)]
     pub(crate) format: Format,
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod builtin;
+mod case_worker;
 mod commands;
 mod environment;
 mod exit;
@@ -29,6 +30,9 @@ pub fn run() -> impl Termination {
     let arguments: Vec<_> = std::env::args_os().collect();
     if let Some(run) = guardian::asked(&arguments) {
         return guardian::guard(run);
+    }
+    if case_worker::asked(&arguments) {
+        return case_worker::work();
     }
     let environment = Environment::read();
     let mut out = Out::new(&environment);

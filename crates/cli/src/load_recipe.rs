@@ -6,7 +6,7 @@ use std::path::Path;
 
 use recipe::{
     check::{Checked, LoadError, Loaded, Loader, check},
-    diagnostic::did_you_mean,
+    diagnostic::{Diagnostic, did_you_mean},
     plan::Plan,
     source::Sources,
     value::Value,
@@ -153,15 +153,24 @@ pub(crate) fn fitted(
 
 /// Writes the problems of a recipe to stderr.
 pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out) {
-    if checked.diagnostics.is_empty() {
+    report_problems(&checked.diagnostics, &checked.sources, environment, out);
+}
+
+/// Writes problems of files to stderr.
+pub(crate) fn report_problems(
+    problems: &[Diagnostic],
+    sources: &Sources,
+    environment: &Environment,
+    out: &mut Out,
+) {
+    if problems.is_empty() {
         return;
     }
-    let text = diagnostics::report(&checked.diagnostics, &checked.sources, look(environment));
-    let secrets = secrets_in(&checked.sources);
+    let text = diagnostics::report(problems, sources, look(environment));
+    let secrets = secrets_in(sources);
     out.notice_if_any(&secrets.text(&text));
     let workflow = Workflow::around(environment);
-    for line in workflow.iter().flat_map(|workflow| workflow.problems(&checked.diagnostics, &checked.sources))
-    {
+    for line in workflow.iter().flat_map(|workflow| workflow.problems(problems, sources)) {
         out.notice(&secrets.text(&line));
     }
 }

@@ -73,6 +73,7 @@ fn staged(ground: &Ground<'_>, placed: &Placed<'_>, scene: &Scene) -> Case {
             .find(|other| edit_of(other.step).is_some_and(|edit| edit.writes.contains(path)))
         {
             Some(editor) => written.push((editor, path, text)),
+            None if text.is_none() && !ground.has_file(path) => {}
             None => {
                 let text = text.as_ref().map_or(Yaml::raw("null"), |text| Yaml::text(text.clone()));
                 case.files.push((path.clone(), text));

@@ -89,7 +89,9 @@ impl<'a> Ground<'a> {
         }
         for scene in scenes {
             for (path, text) in scene.files {
-                self.file(path, text.unwrap_or_default());
+                if let Some(text) = text {
+                    self.file(path, text);
+                }
             }
             self.executables.extend(scene.executables);
             for program in scene.programs {
@@ -112,6 +114,11 @@ impl<'a> Ground<'a> {
         if !is_outside(&self.brief.spec.path) {
             self.file(self.brief.spec.path.clone(), self.brief.spec.text.clone());
         }
+    }
+
+    /// Whether every case has a file.
+    pub(super) fn has_file(&self, path: &str) -> bool {
+        self.files.iter().any(|(known, _)| known == path)
     }
 
     fn file(&mut self, path: String, text: String) {

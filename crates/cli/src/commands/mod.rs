@@ -26,6 +26,7 @@ pub(crate) mod show;
 pub(crate) mod stored_runs;
 pub(crate) mod sync;
 pub(crate) mod task;
+pub(crate) mod test;
 pub(crate) mod validate;
 pub(crate) mod waiting;
 pub(crate) mod welcome;
@@ -44,6 +45,7 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
         Verb::Run(args) => run::run(args, environment, out),
         Verb::Do(args) => task::perform(*args, environment, out),
         Verb::Validate(args) => validate::validate(&args, environment, out),
+        Verb::Test(args) => test::test(&args, environment, out),
         Verb::Explain(args) => explain::explain(&args, environment, out),
         Verb::List(args) => Ok(list::list(&args, environment, out)),
         Verb::Init(args) => init::init(&args, environment, out)
@@ -55,7 +57,7 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
             .map_err(|failure| failure.announce(args.format.output_format, out)),
         Verb::Orch(args) => orch::orch(&args, environment, out),
         Verb::Compat(args) => compat::compat(args, environment, out),
-        Verb::Schema(_) => Ok(schema::print(out)),
+        Verb::Schema(args) => Ok(schema::print(&args, out)),
         Verb::Completions(args) => Ok(completions::print(&args, out)),
         Verb::Help(args) => {
             help::print(&args, out).map_err(|failure| failure.announce(args.format.output_format, out))

@@ -24,6 +24,7 @@ use recipe::{
 
 pub use catalog::FoundRecipe;
 use catalog::{Catalogs, RecipeHeader};
+pub use search::read as read_bounded;
 
 /// Prefix of the paths of recipes that are part of the program.
 const BUILT_IN: &str = "built-in:";

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     agents::{
-        AgentSettings, Configuration, CustomProgram, DEFAULT, GenerateSettings, RateLimits, Tools,
+        AgentPrograms, AgentSettings, Configuration, CustomProgram, DEFAULT, GenerateSettings, RateLimits, Tools,
         program_list,
     },
     os::guardian::Guardian,
@@ -61,6 +61,8 @@ pub struct LocalMachine {
     pub guardian: Option<Guardian>,
     /// Recipes that are part of the program: name and text.
     pub built_in: Vec<(&'static str, &'static str)>,
+    /// Where agent programs are.
+    pub agent_programs: AgentPrograms,
 }
 
 /// A setting of the environment or of a configuration file that cannot be used.
@@ -175,6 +177,7 @@ impl LocalMachine {
         let program = choice.agent_binary.as_deref().or_else(|| variables.get("AMPLIHACK_AGENT_BINARY"));
         let programs = program_list(program.or(config.agent.as_deref()).unwrap_or(DEFAULT));
         Ok(AgentSettings {
+            presence: self.agent_programs.clone(),
             programs: if programs.is_empty() { vec![DEFAULT.to_owned()] } else { programs },
             permissions: choice.permissions,
             launcher: variables.get("AMPLIHACK_LAUNCHER_BINARY").map(str::to_owned),

@@ -6,7 +6,7 @@ pub mod folder;
 pub(crate) mod issue_index;
 pub mod journal;
 pub mod large;
-pub(crate) mod line_diff;
+pub mod line_diff;
 pub(crate) mod locked_json;
 pub(crate) mod nesting_refusal;
 pub mod outputs;
