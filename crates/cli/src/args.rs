@@ -6,6 +6,7 @@ pub(crate) mod compat;
 mod everywhere;
 pub(crate) mod generate;
 pub(crate) mod help;
+pub(crate) mod lint;
 mod manifest;
 pub(crate) mod options;
 pub(crate) mod orch;
@@ -61,6 +62,10 @@ pub(crate) enum Verb {
     Do(Box<task::DoArgs>),
     /// Check recipes and test files and show every problem, without running anything
     Validate(ValidateArgs),
+    /// Find what is dubious in valid recipes, such as checks that cannot fail
+    #[command(after_help = "Without FILE: the recipes in the current directory and in ./recipes.\n\
+                      Exit code 1: an error was found; with --deny warning, also a warning.")]
+    Lint(lint::LintArgs),
     /// Run the cases of test files, with answers in place of agents
     Test(Box<test::TestArgs>),
     /// Explain a recipe: its steps, conditions, limits and sub-recipes
@@ -73,6 +78,8 @@ pub(crate) enum Verb {
     Show(stored::ShowArgs),
     /// Show the output of a run's steps
     Logs(stored::LogsArgs),
+    /// Say why a step of a run ran, was skipped, kept or re-run
+    Why(stored::WhyArgs),
     /// Resume an interrupted, failed or waiting run
     Resume(stored::ResumeArgs),
     /// List the questions that wait for a person, oldest first

@@ -45,6 +45,14 @@ pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
     environment.machine.library(&places.recipe_dirs, &working_dir.unwrap_or_else(cwd))
 }
 
+/// Says how to run a recipe that has the name of a command.
+pub(crate) fn note_namesake(verb: &str, library: &Library, out: &mut Out) {
+    if library.root(verb).is_ok() {
+        let run = plain(&format!("run {verb}"));
+        out.notice(&format!("note: a recipe is called `{verb}` too; `{run}` runs it"));
+    }
+}
+
 /// The requested recipe.
 pub(crate) fn find(library: &Library, asked: &str) -> Result<Loaded, Failure> {
     library.root(asked).map_err(|error| not_found(library, asked, error))
@@ -176,7 +184,7 @@ pub(crate) fn report_problems(
 }
 
 /// The secrets in the lines that problems point at, even if the rest of a recipe is broken.
-fn secrets_in(sources: &Sources) -> Mask {
+pub(crate) fn secrets_in(sources: &Sources) -> Mask {
     let roots = sources.iter().filter_map(|(file, _)| recipe::yaml::parse_with_duplicates(sources, file));
     let roots: Vec<Node> = roots.collect();
     let declared = roots.iter().filter_map(|root| Some(root.get("secrets")?.value.to_value()));
@@ -241,7 +249,7 @@ pub(crate) fn accept(checked: Checked) -> Result<Plan, Checked> {
 }
 
 /// The look of problems on stderr.
-fn look(environment: &Environment) -> Look {
+pub(crate) fn look(environment: &Environment) -> Look {
     Look { colour: environment.stderr_colour, width: environment.width }
 }
 

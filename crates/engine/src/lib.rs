@@ -10,6 +10,7 @@ pub mod expectations;
 pub mod failure;
 pub mod issue_filing;
 pub mod knowledge;
+pub mod lint;
 pub mod orchestration;
 pub mod project;
 pub mod repair_review;

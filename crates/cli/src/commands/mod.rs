@@ -12,6 +12,7 @@ pub(crate) mod generate;
 pub(crate) mod health;
 pub(crate) mod help;
 pub(crate) mod init;
+pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod man;
@@ -30,6 +31,7 @@ pub(crate) mod test;
 pub(crate) mod validate;
 pub(crate) mod waiting;
 pub(crate) mod welcome;
+pub(crate) mod why;
 
 use crate::{
     args::{Cli, Verb},
@@ -45,6 +47,7 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
         Verb::Run(args) => run::run(args, environment, out),
         Verb::Do(args) => task::perform(*args, environment, out),
         Verb::Validate(args) => validate::validate(&args, environment, out),
+        Verb::Lint(args) => lint::lint(&args, environment, out),
         Verb::Test(args) => test::test(&args, environment, out),
         Verb::Explain(args) => explain::explain(&args, environment, out),
         Verb::List(args) => Ok(list::list(&args, environment, out)),
@@ -71,6 +74,7 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
         Verb::Runs(args) => runs::runs(&args, environment, out),
         Verb::Show(args) => show::show(&args, environment, out),
         Verb::Logs(args) => logs::logs(&args, environment, out),
+        Verb::Why(args) => why::why(&args, environment, out),
         Verb::Resume(args) => resume::resume(&args, environment, out),
         Verb::Waiting(args) => waiting::waiting(&args, environment, out),
         Verb::Answer(args) => answer::answer(&args, environment, out),

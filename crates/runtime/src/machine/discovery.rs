@@ -151,6 +151,15 @@ impl Library {
         found
     }
 
+    /// The recipe files of the current directory and of its `recipes` directory, as paths for users. Other YAML files
+    /// of the current directory are left out; in `recipes`, every file counts.
+    pub fn project_files(&self) -> Vec<String> {
+        let here = self.catalogs.files(&self.setup.cwd);
+        let own = here.iter().filter(|file| self.catalogs.header(file).is_recipe);
+        let below = self.catalogs.files(&self.setup.cwd.join("recipes"));
+        own.chain(below.iter()).map(|file| self.display(file)).collect()
+    }
+
     fn found(&self, file: &Path, header: &RecipeHeader) -> FoundRecipe {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         FoundRecipe::new(self.display(file), &stem, header)

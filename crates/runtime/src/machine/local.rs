@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use engine::knowledge::Knowledge;
+use engine::{knowledge::Knowledge, lint::LintLevels};
 use recipe::plan::{Budget, Plan};
 
 use super::{
@@ -209,6 +209,11 @@ impl LocalMachine {
         Ok(self.configuration(working_dir)?.generate)
     }
 
+    /// The levels of the rules of `lint`, as the configuration of a directory sets them.
+    pub fn lint_levels(&self, working_dir: &Path) -> Result<LintLevels, SettingError> {
+        Ok(self.configuration(working_dir)?.lint)
+    }
+
     /// The default timeout of steps; 0 means no timeout.
     pub fn step_timeout(&self) -> Result<Option<f64>, SettingError> {
         let Some(text) = self.variables.get("AMPLIHACK_STEP_TIMEOUT") else { return Ok(None) };
@@ -264,6 +269,9 @@ impl LocalMachine {
             generate.depth = generate.depth.or(outer.depth);
             if generate.reviewers.is_empty() {
                 generate.reviewers = outer.reviewers;
+            }
+            for (code, level) in read.lint {
+                all.lint.entry(code).or_insert(level);
             }
         }
         Ok(all)

@@ -159,9 +159,13 @@ impl Runs {
         &self.home
     }
 
-    /// The directory of the run folders.
+    /// The directory of the run folders. Runs of test cases have one of their own: no list shows them, and none of them
+    /// is ever the last run.
     pub fn dir(&self) -> PathBuf {
-        self.home.join("runs")
+        self.home.join(match self.performer {
+            Performer::Process => "runs",
+            Performer::Stub(_) => "test-runs",
+        })
     }
 }
 

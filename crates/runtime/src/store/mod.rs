@@ -1,5 +1,6 @@
 //! Runs on disk: folders, journals, sources, values, outputs, and which values are secret. Never starts anything.
 
+pub mod agent_checks;
 pub(crate) mod answer_request;
 pub mod cancel_request;
 pub mod folder;
@@ -7,7 +8,7 @@ pub(crate) mod issue_index;
 pub mod journal;
 pub mod large;
 pub mod line_diff;
-pub(crate) mod locked_json;
+pub mod locked_json;
 pub(crate) mod nesting_refusal;
 pub mod outputs;
 pub mod secrets;

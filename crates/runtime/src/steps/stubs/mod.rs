@@ -6,9 +6,11 @@ mod case_error;
 mod effects;
 mod script;
 mod transcript;
+mod used;
+mod wording;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     fmt,
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -19,36 +21,17 @@ use engine::knowledge::Knowledge;
 use recipe::{
     plan::{Step, StepKind},
     syntax::StepType,
-    test_file::{
-        BashMode, Fault, RecipeReply, ReplyKind, Selected, Stub, StubCall, StubKey, StubPlan, StubReply,
-        select,
-    },
+    test_file::{BashMode, Fault, RecipeReply, ReplyKind, Selected, Stub, StubCall, StubReply, select},
 };
-use serde::{Deserialize, Serialize};
 
 pub use case_error::CaseError;
 pub(crate) use script::{Played, Script, change};
+pub use used::StubCalled;
+use used::Used;
+use wording::{lines, suggestion, words};
 
 use super::performer::StepCall;
 use crate::os::files;
-
-/// A call of a step in a test case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StubCalled {
-    /// The step; `recovery:PATH` and `repair` for the agents around them.
-    pub path: String,
-    /// Which attempt.
-    pub attempt: u32,
-    /// The stub that answered; `None` if the step ran for real.
-    pub stub: Option<usize>,
-    /// Which of its answers.
-    entry: usize,
-    /// How many calls of the same path the same answer got before.
-    before: usize,
-    /// The prompt that an agent got.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
-}
 
 /// What stubs need to know about their case.
 #[derive(Clone, Debug)]
@@ -66,16 +49,6 @@ pub(crate) struct StubSetup {
 pub struct Stubs {
     setup: StubSetup,
     used: Mutex<Used>,
-}
-
-#[derive(Debug, Default)]
-struct Used {
-    calls: Vec<StubCalled>,
-    errors: Vec<CaseError>,
-    /// How many calls a list has answered one after the other.
-    per_call: HashMap<usize, usize>,
-    /// How many calls of a path an answer got.
-    answered: HashMap<(usize, usize, String), usize>,
 }
 
 impl fmt::Debug for Stubs {
@@ -332,28 +305,6 @@ impl Stubs {
     }
 }
 
-impl Used {
-    /// Which answer of a stub a call gets, and how many calls of the same path got it before.
-    fn place(&self, number: usize, stub: &Stub, call: &StepCall) -> (usize, usize) {
-        let entry = match (&stub.plan, call.instance.filter(|_| !names_instance(&stub.key))) {
-            (StubPlan::Every(_), _) => 0,
-            (StubPlan::Each(_), Some(instance)) => instance,
-            (StubPlan::Each(_), None) => self.per_call.get(&number).copied().unwrap_or(0),
-        };
-        let before = self.answered.get(&(number, entry, call.path.clone())).copied().unwrap_or(0);
-        (entry, before)
-    }
-
-    fn note(&mut self, stubs: &[Stub], call: StubCalled) {
-        if let Some(number) = call.stub.filter(|number| *number < stubs.len()) {
-            let next = self.per_call.entry(number).or_default();
-            *next = (*next).max(call.entry + 1);
-            *self.answered.entry((number, call.entry, call.path.clone())).or_default() += 1;
-        }
-        self.calls.push(call);
-    }
-}
-
 /// Whom an agent works for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AgentRole {
@@ -382,38 +333,6 @@ pub(crate) enum AgentPart {
     Script(Script),
     /// It is not installed.
     NotInstalled,
-}
-
-/// Whether a key names one instance of a loop.
-fn names_instance(key: &StubKey) -> bool {
-    matches!(key, StubKey::Steps(pattern) | StubKey::Recovery(pattern) if pattern.as_str().contains('['))
-}
-
-/// A key as it is written.
-fn words(key: &StubKey) -> String {
-    match key {
-        StubKey::Steps(pattern) => pattern.as_str().to_owned(),
-        StubKey::Recovery(pattern) => format!("recovery:{}", pattern.as_str()),
-        StubKey::Repair => "repair".to_owned(),
-    }
-}
-
-/// The lines that a test file needs for a stub.
-fn lines(key: &str, reply: &str) -> String {
-    let is_plain = key.chars().all(|c| c.is_ascii_alphanumeric() || "-_/.".contains(c));
-    let key = if is_plain { key.to_owned() } else { format!("{key:?}") };
-    format!("    stubs:\n      {key}: {reply}")
-}
-
-/// What a stub for an agent could answer.
-fn suggestion(role: AgentRole, step: &Step) -> &'static str {
-    match role {
-        AgentRole::Recovery => "{answer: \"STATUS: COMPLETE\"}",
-        AgentRole::Repair => "{answer: the repaired recipe}",
-        AgentRole::Step if step.json_schema.is_some() => "{auto: true}",
-        AgentRole::Step if step.json != recipe::plan::JsonMode::Text => "{json: {}}",
-        AgentRole::Step => "{answer: done}",
-    }
 }
 
 /// The number of a signal: `TERM`, `SIGTERM`.
