@@ -8,6 +8,7 @@ mod assemble;
 mod checks;
 mod conflicts;
 mod effects;
+mod heading;
 mod question;
 mod spec_text;
 
