@@ -4,6 +4,7 @@
 
 pub(crate) mod compat;
 mod everywhere;
+pub(crate) mod generate;
 pub(crate) mod help;
 pub(crate) mod lint;
 mod manifest;
@@ -93,6 +94,8 @@ pub(crate) enum Verb {
     Health(stored::HealthArgs),
     /// Write a first recipe for the project in this directory
     Init(InitArgs),
+    /// Write a recipe, its tests and a record from a spec in plain words
+    Generate(Box<generate::GenerateArgs>),
     /// Check this machine: which programs are found or missing
     Doctor(DoctorArgs),
     /// Turn any text into the name of a git branch
