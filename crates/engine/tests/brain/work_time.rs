@@ -1,7 +1,7 @@
 //! Durations: the time that processes worked, and not the time between them.
 
 use engine::{
-    EndReason, Event, Outcome, Record, RunState, RunStatus, StepStatus,
+    EndReason, Event, Outcome, Record, RunState, StepStatus,
     run::event::{Ended, RunFinished, RunResumed},
 };
 use jiff::Timestamp;
@@ -54,19 +54,7 @@ impl Timed {
     }
 
     fn fail(&mut self, second: i64) {
-        let finished = RunFinished {
-            status: RunStatus::Failed,
-            reason: EndReason::Failed,
-            error: None,
-            output: None,
-            ended_processes: Vec::new(),
-            left_processes: Vec::new(),
-            ended_steps: None,
-            usage: None,
-            worked_ms: None,
-            asks: None,
-            origin: None,
-        };
+        let finished = RunFinished::new(EndReason::Failed, None);
         self.at(second, Event::RunFinished(finished));
     }
 

@@ -82,7 +82,11 @@ pub(super) async fn begin(caller: &Caller, host: &Host) -> Result<StartFacts, Ve
             gh: checkout.gh,
         },
         ask_classifier: !given.is_some_and(|given| is_light(given) || needs_no_split),
-        brief: [brief(caller, &task, &hints([caller.text("guidance"), issues.clone()]))].into_iter().chain(shown).collect::<Vec<_>>().join("\n\n"),
+        brief: [brief(caller, &task, &hints([caller.text("guidance"), issues.clone()]))]
+            .into_iter()
+            .chain(shown)
+            .collect::<Vec<_>>()
+            .join("\n\n"),
         issues,
         listing: listing(&dir),
         session,
