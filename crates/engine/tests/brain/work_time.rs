@@ -112,6 +112,21 @@ fn a_failed_recipe_that_is_continued_counts_its_first_part() {
 }
 
 #[test]
+fn an_answer_between_two_processes_is_no_work() {
+    let mut run = Timed::new(RECIPE);
+    run.enter(10, "n");
+    run.start(10, "n/k");
+    for second in [12, 300] {
+        let waits = RunFinished { worked_ms: Some(2000), ..RunFinished::new(EndReason::Waiting, None) };
+        run.at(second, Event::RunFinished(waits));
+    }
+    run.resume(400, &[]);
+    run.enter(400, "n");
+    run.end(401, "n", Outcome::Ok);
+    assert_eq!(run.taken("n"), Some(3.0));
+}
+
+#[test]
 fn a_step_of_a_run_that_was_taken_over_ended_with_its_process() {
     let mut run = Timed::new(RECIPE);
     run.enter(10, "n");
