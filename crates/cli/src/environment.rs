@@ -9,7 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use runtime::machine::{local::LocalMachine, variables::Variables};
+use runtime::{
+    agents::AgentPrograms,
+    machine::{local::LocalMachine, variables::Variables},
+};
 
 use crate::guardian;
 
@@ -78,6 +81,7 @@ impl Environment {
             stderr_colour: colour(stderr().is_terminal()),
             width: width(&texts),
             machine: LocalMachine {
+                agent_programs: AgentPrograms::Installed,
                 // from the system if the variable is not set
                 home: env::var_os("HOME")
                     .filter(|home| !home.is_empty())

@@ -5,6 +5,7 @@
 
 mod args;
 mod builtin;
+mod case_worker;
 mod commands;
 mod environment;
 mod exit;
@@ -30,9 +31,12 @@ pub fn run() -> impl Termination {
     if let Some(run) = guardian::asked(&arguments) {
         return guardian::guard(run);
     }
+    if case_worker::asked(&arguments) {
+        return case_worker::work();
+    }
     let environment = Environment::read();
     let mut out = Out::new(&environment);
-    if arguments.len() < 2 && environment.stderr_is_terminal {
+    if arguments.len() < 2 {
         return commands::welcome::show(&mut out);
     }
     let exit = match args::parse(arguments.clone()) {

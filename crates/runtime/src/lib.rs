@@ -8,6 +8,7 @@ pub mod agents;
 pub mod machine;
 pub mod orchestration;
 pub mod os;
+pub mod recipe_tests;
 pub mod repair;
 pub mod report;
 pub mod requests;

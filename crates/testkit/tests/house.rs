@@ -84,6 +84,7 @@ const ROOMS: &[&str] = &[
     "repair",
     "orchestration",
     "requests",
+    "recipe_tests",
 ];
 
 /// The first names of what a file uses from its own crate.

@@ -57,6 +57,11 @@ pub enum Refusal {
         /// The mistakes, each with its place.
         problems: Vec<String>,
     },
+    /// A stub says that its sub-recipe fails.
+    Stub {
+        /// How it fails.
+        text: String,
+    },
     /// A file that its question shows cannot be read.
     NotShown {
         /// The path.

@@ -229,6 +229,27 @@ pub struct RunStarted {
     /// Where the request came from; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// Who performs its attempts.
+    #[serde(default, skip_serializing_if = "PerformerKind::is_process")]
+    pub performer: PerformerKind,
+}
+
+/// Who performs the attempts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PerformerKind {
+    /// Processes.
+    #[default]
+    Process,
+    /// The stubs of a test case.
+    Stub,
+}
+
+impl PerformerKind {
+    /// Whether processes do.
+    pub fn is_process(&self) -> bool {
+        *self == PerformerKind::Process
+    }
 }
 
 /// The beginning of a repair: enough to restore the recipe, even if the runner dies.

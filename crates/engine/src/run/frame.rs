@@ -159,6 +159,11 @@ impl StepState {
     pub fn attempts(&self) -> u32 {
         self.attempt.saturating_sub(self.other_attempts)
     }
+
+    /// What its sub-recipe left, if a stub stood in for it.
+    pub(crate) fn left_context(&self) -> Option<&Map> {
+        self.ended.as_ref().and_then(|ended| ended.context.as_ref())
+    }
 }
 
 impl Frame {

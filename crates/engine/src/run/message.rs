@@ -170,6 +170,7 @@ impl Display for Refusal {
             Refusal::RecipeInvalid { name, problems } => {
                 write!(f, "recipe `{name}` is invalid:\n  {}", problems.join("\n  "))
             }
+            Refusal::Stub { text } => f.write_str(text),
             Refusal::NotShown { path, why } => {
                 write!(
                     f,

@@ -67,7 +67,7 @@ pub(crate) fn checked(
             vec![Action::Record(Box::new(entered(unit)))]
         }
         // the recipe is still entered and stopped at once, so that it ends like every recipe that fails
-        (Some(unit), Some(refusal)) if may_recover(state, &step) && !state.settings.dry_run => {
+        (Some(unit), Some(refusal)) if ends_inside(state, &step, &refusal) => {
             let (path, error) = (path.to_owned(), refusal.to_string());
             let stopped = Event::RecipeStopped { path, error, cause: StopCause::Refused(refusal) };
             [entered(unit), stopped].map(|event| Action::Record(Box::new(event))).into()
@@ -75,6 +75,12 @@ pub(crate) fn checked(
         (_, Some(refusal)) => vec![cannot_enter(state, path, &step, refusal)],
         (None, None) => Vec::new(),
     }
+}
+
+/// Whether a recipe that cannot run is entered nevertheless: an agent may recover it, or a stub says that it fails.
+fn ends_inside(state: &RunState, step: &Step, refusal: &Refusal) -> bool {
+    let may = may_recover(state, step) || matches!(refusal, Refusal::Stub { .. });
+    may && !state.settings.dry_run
 }
 
 /// Ends a step that cannot enter its recipe.

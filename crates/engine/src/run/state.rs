@@ -188,6 +188,20 @@ impl RunState {
         (at < instances).then_some((frame, at))
     }
 
+    /// The place of a step in the loop that it is an instance of, or else in the nearest `for_each` around it.
+    pub fn instance_at(&self, path: &str) -> Option<usize> {
+        let (mut frame, mut at) = self.locate(path)?;
+        if self.frames[frame].looped.is_some() {
+            return Some(at);
+        }
+        loop {
+            (frame, at) = self.frames[frame].parent?;
+            if self.frames[frame].each().is_some() {
+                return Some(at);
+            }
+        }
+    }
+
     /// The path of the step that a person names: `review.2` means `review[2]`.
     pub fn named(&self, step: &str) -> Option<String> {
         let spellings = [step.to_owned(), with_brackets(step)];

@@ -40,7 +40,7 @@ pub use custom::CustomProgram;
 use custom::CustomReader;
 pub use fields::unknown_field;
 pub use reader::{ProgramEnded, Reader};
-pub use settings::{AgentSettings, DEFAULT, RateLimits, program_list, unknown_program};
+pub use settings::{AgentPrograms, AgentSettings, DEFAULT, RateLimits, program_list, unknown_program};
 
 /// One line of at most 120 characters.
 pub(crate) fn in_one_line(text: &str) -> String {
@@ -195,6 +195,11 @@ impl Program {
     pub fn reader(&self) -> Reader {
         Reader::described(CustomReader::new(Arc::clone(&self.description)))
     }
+}
+
+/// A reader for what a stub prints: it speaks like `claude`, whatever program it stands in for.
+pub(crate) fn stub_reader() -> Reader {
+    Program::named("claude", &[]).map_or_else(Reader::plain, |program| program.reader())
 }
 
 /// An action of an agent, for the progress display.

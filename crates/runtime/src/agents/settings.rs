@@ -38,6 +38,21 @@ pub struct AgentSettings {
     pub result_grace: Duration,
     /// Which tools programs may use without permission.
     pub tools: Tools,
+    /// Where the programs are.
+    pub presence: AgentPrograms,
+}
+
+/// Where agent programs are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AgentPrograms {
+    /// On this machine, if they are installed.
+    #[default]
+    Installed,
+    /// Stubs stand in for them; none is looked for.
+    Stubbed {
+        /// Programs whose stub says that they are not installed.
+        missing: Vec<String>,
+    },
 }
 
 impl AgentSettings {
@@ -64,6 +79,7 @@ impl Default for AgentSettings {
             raised: recipe::plan::Budget::default(),
             result_grace: Duration::from_secs(10),
             tools: Tools::All,
+            presence: AgentPrograms::Installed,
         }
     }
 }

@@ -10,6 +10,8 @@ use std::{
 
 use recipe::plan::{Plan, Unit};
 
+use crate::os::stage;
+
 /// The definitions in the `.env` files of a plan, in order of precedence: next to each recipe, then in the working
 /// directory. Relative paths of recipes start from `base`.
 pub fn definitions(plan: &Plan, base: &Path, working_dir: &Path) -> Vec<(String, String)> {
@@ -42,7 +44,9 @@ fn files(units: &[Arc<Unit>], base: &Path, working_dir: &Path) -> Vec<PathBuf> {
     for unit in units {
         let recipe = base.join(&unit.path);
         for file in &unit.env.files {
-            files.extend(recipe.parent().into_iter().chain([working_dir]).map(|dir| dir.join(file)));
+            // a test case sees the files of its own folder only
+            let beside = recipe.parent().filter(|dir| !stage::is_on() || dir.starts_with(working_dir));
+            files.extend(beside.into_iter().chain([working_dir]).map(|dir| dir.join(file)));
         }
     }
     files

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use engine::knowledge::Knowledge;
+use engine::{knowledge::Knowledge, lint::LintLevels};
 use recipe::plan::{Budget, Plan};
 
 use super::{
@@ -20,7 +20,9 @@ use super::{
     variables::Variables,
 };
 use crate::{
-    agents::{AgentSettings, Configuration, CustomProgram, DEFAULT, RateLimits, Tools, program_list},
+    agents::{
+        AgentPrograms, AgentSettings, Configuration, CustomProgram, DEFAULT, RateLimits, Tools, program_list,
+    },
     os::guardian::Guardian,
     store::folder::AgentChoice,
 };
@@ -58,6 +60,8 @@ pub struct LocalMachine {
     pub guardian: Option<Guardian>,
     /// Recipes that are part of the program: name and text.
     pub built_in: Vec<(&'static str, &'static str)>,
+    /// Where agent programs are.
+    pub agent_programs: AgentPrograms,
 }
 
 /// A setting of the environment or of a configuration file that cannot be used.
@@ -172,6 +176,7 @@ impl LocalMachine {
         let program = choice.agent_binary.as_deref().or_else(|| variables.get("AMPLIHACK_AGENT_BINARY"));
         let programs = program_list(program.or(config.agent.as_deref()).unwrap_or(DEFAULT));
         Ok(AgentSettings {
+            presence: self.agent_programs.clone(),
             programs: if programs.is_empty() { vec![DEFAULT.to_owned()] } else { programs },
             permissions: choice.permissions,
             launcher: variables.get("AMPLIHACK_LAUNCHER_BINARY").map(str::to_owned),
@@ -196,6 +201,11 @@ impl LocalMachine {
         let config = self.configuration(working_dir)?;
         // it was checked when it was read
         Ok(Knowledge::extended(&config.knowledge).unwrap_or_default())
+    }
+
+    /// The levels of the rules of `lint`, as the configuration of a directory sets them.
+    pub fn lint_levels(&self, working_dir: &Path) -> Result<LintLevels, SettingError> {
+        Ok(self.configuration(working_dir)?.lint)
     }
 
     /// The default timeout of steps; 0 means no timeout.
@@ -248,6 +258,9 @@ impl LocalMachine {
             all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
             all.agent = all.agent.or(read.agent);
             all.knowledge.extend(read.knowledge);
+            for (code, level) in read.lint {
+                all.lint.entry(code).or_insert(level);
+            }
         }
         Ok(all)
     }

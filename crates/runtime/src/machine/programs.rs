@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    agents::{AgentSettings, Program, unknown_program},
+    agents::{AgentPrograms, AgentSettings, Program, unknown_program},
     machine::{
         host::Host,
         preflight::{Need, Problem},
@@ -71,7 +71,12 @@ pub fn problem_of_all(named: &[String], settings: &AgentSettings, host: &Host) -
 /// The reason why a program cannot be used, if there is one.
 pub fn problem(name: &str, chosen: ChosenBy, settings: &AgentSettings, host: &Host) -> Option<Problem> {
     let binary = binary(name, settings);
-    let text = match binary.as_deref().map(|binary| (binary, look_for(binary, host))) {
+    let look = |binary: &str| match &settings.presence {
+        AgentPrograms::Installed => look_for(binary, host),
+        AgentPrograms::Stubbed { missing } if missing.iter().any(|other| other == name) => Presence::Missing,
+        AgentPrograms::Stubbed { .. } => Presence::Found(PathBuf::from(binary)),
+    };
+    let text = match binary.as_deref().map(|binary| (binary, look(binary))) {
         None => unknown_program(name),
         Some((_, Presence::Found(_))) => return None,
         Some((_, Presence::NotExecutable(path))) => not_executable(&path),

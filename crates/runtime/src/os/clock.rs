@@ -15,7 +15,7 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp, Unit};
 
-use crate::os::process;
+use crate::os::{process, stage};
 
 /// The wall clock and the uptime when this process first read the clock.
 static FIRST: OnceLock<(Timestamp, SignedDuration)> = OnceLock::new();
@@ -29,6 +29,9 @@ pub fn now() -> Timestamp {
     #[cfg(test)]
     if crate::os::files::is_on() {
         return crate::simulation::now();
+    }
+    if let Some(now) = stage::now() {
+        return now.round(Unit::Millisecond).unwrap_or(now);
     }
     let (wall, up) = FIRST.get_or_init(|| (Timestamp::now(), uptime()));
     let passed = uptime() - *up + SignedDuration::from_millis(AHEAD.load(Ordering::Relaxed));
@@ -49,6 +52,9 @@ pub(crate) fn wall() -> SystemTime {
 /// Makes the clock continue from this time at the earliest: the last record of a resumed run may be in the future,
 /// because the clock was set back since.
 pub(crate) fn go_on_from(last: Timestamp) {
+    if stage::is_on() {
+        return stage::set_clock(last);
+    }
     let behind = last.as_millisecond() - now().as_millisecond();
     AHEAD.fetch_add(behind.max(0), Ordering::Relaxed);
 }
@@ -94,7 +100,15 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> io::Result<T> {
     if crate::os::files::is_on() {
         return crate::simulation::block_on(&mut event_loop, work);
     }
-    Ok(event_loop.build()?.block_on(work))
+    if !stage::is_on() {
+        return Ok(event_loop.build()?.block_on(work));
+    }
+    Ok(event_loop.start_paused(true).build()?.block_on(async {
+        stage::begin_loop();
+        let done = work.await;
+        stage::end_loop();
+        done
+    }))
 }
 
 #[cfg(test)]

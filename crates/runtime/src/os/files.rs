@@ -9,6 +9,8 @@ use std::{
     path::Path,
 };
 
+use super::stage;
+
 /// Whether a simulation runs in this thread.
 #[inline]
 pub(crate) fn is_on() -> bool {
@@ -54,10 +56,26 @@ pub(crate) fn write_all(name: &'static str, file: &mut File, bytes: &[u8]) -> io
 #[inline]
 pub(crate) fn sync(name: &'static str, file: &File) -> io::Result<()> {
     point(name)?;
+    // no test case outlives a power loss
+    if stage::is_on() {
+        return Ok(());
+    }
     file.sync_data()?;
     #[cfg(test)]
     crate::simulation::note_synced(file);
     Ok(())
+}
+
+/// Syncs the names in a folder to disk.
+#[inline]
+pub(crate) fn sync_names(folder: &File) -> io::Result<()> {
+    point("folder.sync")?;
+    if stage::is_on() { Ok(()) } else { folder.sync_all() }
+}
+
+/// Whether everything that is synced is synced in this thread.
+pub(crate) fn syncs_here() -> bool {
+    is_on() || stage::is_on()
 }
 
 /// Adds bytes to the end of a file that the user named, which may not exist yet.
@@ -66,8 +84,49 @@ pub fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
     io::Write::write_all(&mut file, bytes)
 }
 
+/// Makes a folder and those around it, with the permissions that the user's files have.
+pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+/// Copies a folder with everything in it: files with their permissions, and links as links. Other things, such as
+/// sockets, are left out.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    make_dirs(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy_tree(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a link.
+pub(crate) fn link(to: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, at)
+}
+
+/// Writes a program.
+pub(crate) fn write_program(path: &Path, text: &str) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o755).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// Makes a private folder with a name that is not used yet.
+pub(crate) fn make_private_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
 /// Writes a whole file in place.
-pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(path, bytes)
 }
 
@@ -89,6 +148,11 @@ pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
 /// Removes a file that does no harm if it stays.
 pub(crate) fn discard_file(path: &Path) {
     let _ = fs::remove_file(path);
+}
+
+/// Removes a folder if nothing is in it.
+pub(crate) fn discard_empty_dir(path: &Path) {
+    let _ = fs::remove_dir(path);
 }
 
 /// Removes a folder, with everything in it, that does no harm if it stays.

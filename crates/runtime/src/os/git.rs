@@ -63,6 +63,12 @@ impl Git<'_> {
     }
 
     pub(crate) async fn is_work_tree(&self) -> bool {
+        // starting a program for every agent costs more than looking
+        let is_told = ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| self.env.get(name).is_some());
+        let cwd = std::fs::canonicalize(self.cwd).unwrap_or_else(|_| self.cwd.to_owned());
+        if !is_told && !cwd.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) {
+            return false;
+        }
         let said = self.run(&["rev-parse", "--is-inside-work-tree"]).await;
         said.is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"true"))
     }

@@ -7,6 +7,8 @@ use std::{
 
 use tokio::{io::AsyncWriteExt as _, process::Command};
 
+use super::stage::RealTime;
+
 /// Runs a command to its end, with this input, and returns what it printed. It is killed after `longest`.
 pub(crate) async fn capture(
     mut command: Command,
@@ -16,6 +18,7 @@ pub(crate) async fn capture(
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let ended = async {
+        let _real = RealTime::begin();
         let mut child = command.spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
             // the program may end without reading it, and says why
@@ -27,6 +30,18 @@ pub(crate) async fn capture(
         Ok(ended) => ended.map_err(CaptureError::Start),
         Err(_) => Err(CaptureError::Slow(longest.as_secs())),
     }
+}
+
+/// Runs a strict bash script to its end.
+pub(crate) async fn run_script(
+    script: &str,
+    cwd: &std::path::Path,
+    env: &super::environment::Environment,
+    longest: Duration,
+) -> Result<Output, CaptureError> {
+    let mut command = Command::new("/bin/bash");
+    command.args(["-euo", "pipefail", "-c", script]).current_dir(cwd).env_clear().envs(env.entries());
+    capture(command, &[], longest).await
 }
 
 /// Why the output of a program is not known.

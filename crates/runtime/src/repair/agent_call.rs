@@ -129,6 +129,8 @@ impl Repairer<'_> {
             limits: vec![limit],
             account: ledger.open("repair"),
             ledger,
+            performer: self.performer.clone(),
+            instance: None,
         }
     }
 }

@@ -13,6 +13,7 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 
 use super::Policy;
+use crate::os::files;
 use crate::{
     machine::host::Host,
     runs::Runs,
@@ -69,7 +70,7 @@ impl Budget {
             file.seek(SeekFrom::Start(0))?;
             file.set_len(0)?;
             writeln!(file, "{}", left - 1)?;
-            file.sync_data()
+            files::sync("budget.sync", file)
         };
         write(&mut file).map_err(FolderError::at("write", &self.path))?;
         Ok(true)

@@ -32,6 +32,7 @@ use crate::{
     report::RunResult,
     run::Halt,
     runs::OpenedRun,
+    steps::performer::Performer,
     store::{
         folder::{FolderError, Questions, RunFolder, make_dir, write_new},
         sources::Remembered,
@@ -91,6 +92,8 @@ pub(super) struct Repairer<'a> {
     /// The agent program that gives a second opinion.
     pub(super) reviewer: Option<&'a str>,
     pub(super) questions: Questions,
+    /// Who performs the calls of agents.
+    pub(super) performer: &'a Performer,
 }
 
 /// The code for a good repair that could not be written into its recipe.
@@ -174,6 +177,7 @@ impl Loop<'_> {
             reviewer: self.policy.review.agent.as_deref(),
             questions: self.policy.review.questions.unwrap_or_default(),
             spent: result.usage.clone().unwrap_or_default(),
+            performer: self.runs.performer(),
         }
     }
 }

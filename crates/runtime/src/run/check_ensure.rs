@@ -108,6 +108,7 @@ impl Preparer<'_, '_> {
                 _ => step.timeout_beside(asked),
             },
             grace: self.spec.host.grace,
+            performer: self.spec.performer.clone(),
             starter: SpawnContext {
                 path: path.clone(),
                 attempt,

@@ -25,7 +25,7 @@ use super::{
     tasks::Tasks,
 };
 use crate::{
-    os::{clock, files, guardian::GuardianProcess, process},
+    os::{clock, files, guardian::GuardianProcess, process, stage},
     steps::{agent::ledger::Ledger, shell::attempt::Progress},
     store::{
         folder::RunFolder,
@@ -209,7 +209,7 @@ impl<'a> Driver<'a> {
                 () = question_due(deadline), if self.state.halt().is_none() => {
                     self.happen(Happening::QuestionsDue { now: clock::now() })?;
                 }
-                _ = inbox.tick(), if self.state.halt().is_none() && !files::is_on() => self.halt(Halt::Cancel)?,
+                _ = inbox.tick(), if self.state.halt().is_none() && !files::is_on() && !stage::is_on() => self.halt(Halt::Cancel)?,
                 () = tick => self.reporter.notice(Notice::Tick { state: &self.state }),
                 _ = &mut reaper => {}
             }

@@ -28,6 +28,7 @@ use crate::{
     },
     steps::{
         output_files::OutputFiles,
+        performer::Performer,
         shell::{
             attempt::{
                 Command, HOOK_TIME, ProcessEnd, Progress, SHELL, StopSignal, run_command, signal_words,
@@ -61,6 +62,9 @@ pub(crate) struct Hook {
     /// The context file that it may read.
     lent: std::path::PathBuf,
     command: Result<Command, String>,
+    /// The command as it is written.
+    text: String,
+    performer: Performer,
     grace: std::time::Duration,
     starter: SpawnContext,
 }
@@ -108,6 +112,8 @@ impl Preparer<'_, '_> {
         let lent = dir.join(format!("{name}-context.json"));
         Some(Hook {
             command: self.hook_command(frame, at, name, template, &lent),
+            performer: self.spec.performer.clone(),
+            text: template.text().to_owned(),
             lent,
             starter: SpawnContext { path: path.clone(), attempt, purpose: Some(name), prompt: None },
             path,
@@ -240,7 +246,11 @@ impl Hook {
         let outputs = OutputFiles::open([stdout.clone(), stderr.clone()])?;
         let limit = HOOK_TIME.as_secs_f64();
         let report = spawn_report(&command, self.starter, progress);
-        let end = run_command(command.prepare(&outputs)?, Some(limit), self.grace, go, report).await;
+        let prepared = match self.performer.admit(&self.path, "a hook of", &self.text) {
+            Ok(()) => command.prepare(&outputs)?,
+            Err(error) => Err(error),
+        };
+        let end = run_command(prepared, Some(limit), self.grace, go, report).await;
         let problem = match end {
             ProcessEnd::Exited { exit: Exit::Code(0), .. } | ProcessEnd::Stopped(_) => None,
             ProcessEnd::Exited { exit: Exit::Code(code), .. } => Some(format!("exit code {code}")),

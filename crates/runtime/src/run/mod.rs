@@ -28,6 +28,7 @@ mod reporter;
 mod run_store;
 mod signals;
 mod spec;
+mod stand_in;
 mod start_agent;
 mod start_step;
 mod tasks;

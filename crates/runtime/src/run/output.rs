@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::{Notice, Reporter};
 use crate::{
-    os::process,
+    os::{process, stage},
     steps::output_files::OutputFiles,
     store::{
         folder::FolderError,
@@ -63,6 +63,10 @@ impl ShownOutput {
     /// Creates an agent's output file, and notifies when it grows.
     pub(super) fn watch(&mut self, path: &str, file: &Path) -> Result<Arc<Notify>, FolderError> {
         let open = process::open_output(file).map_err(FolderError::at("create", file))?;
+        // a stub tells when it has printed
+        if stage::is_on() {
+            return Ok(Arc::default());
+        }
         Ok(self.outputs.follow(path, Stream::Transcript, file, Arc::new(open)))
     }
 

@@ -13,6 +13,7 @@ use super::tasks::Leftovers;
 use crate::{
     agents::AgentSettings,
     machine::{host::Host, preflight},
+    steps::performer::{Performer, StepCall},
     store::{folder::Options, sources::Recording},
 };
 
@@ -38,6 +39,8 @@ pub struct RunSpec<'a> {
     pub agents: AgentSettings,
     /// What is believed about programs and their words.
     pub knowledge: Knowledge,
+    /// Who performs its attempts.
+    pub performer: Performer,
 }
 
 impl RunSpec<'_> {
@@ -70,6 +73,11 @@ impl RunSpec<'_> {
             }
             None => base,
         }
+    }
+
+    /// A call of a step.
+    pub(super) fn call(&self, state: &RunState, path: &str, attempt: u32) -> StepCall {
+        StepCall { path: path.to_owned(), attempt, instance: state.instance_at(path) }
     }
 
     /// Processes of attempts, marked as `path#attempt`.

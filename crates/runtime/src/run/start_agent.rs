@@ -163,6 +163,8 @@ impl Preparer<'_, '_> {
             limits,
             account: self.ledger.open(path),
             ledger: Arc::clone(self.ledger),
+            performer: self.spec.performer.clone(),
+            instance: self.state.instance_at(path),
         }))
     }
 

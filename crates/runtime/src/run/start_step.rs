@@ -93,7 +93,9 @@ impl Driver<'_> {
         }
         let starter = SpawnContext { path: path.clone(), attempt, purpose: None, prompt: None };
         let report = spawn_report(&command, starter, self.tasks.progress.0.clone());
-        let prepared = command.prepare(&task.outputs)?;
+        let performer = &self.spec.performer;
+        let script = performer.shell(&self.spec.call(&self.state, &path, attempt), &step);
+        let prepared = performer.prepare(script, command, &task.outputs)?;
         self.tasks.start(path.clone(), hook, baseline, move |hook, go| async move {
             let result = Box::new(run_shell(task, prepared, go, report).await);
             TaskDone::Attempt { path, attempt, hook, result }
@@ -102,6 +104,10 @@ impl Driver<'_> {
     }
 
     fn start_nested(&mut self, start: StepStart) -> Result<(), DriveError> {
+        let call = self.spec.call(&self.state, &start.path, start.attempt);
+        if let Some((reply, script)) = self.spec.performer.stubs().and_then(|stubs| stubs.recipe(&call)) {
+            return self.stand_in(start, reply, script);
+        }
         let StepStart { ref path, frame, at, ref step, .. } = start;
         let path = path.clone();
         let (unit, problem) = match self.target(&path, frame, step) {

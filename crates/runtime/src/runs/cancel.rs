@@ -114,6 +114,7 @@ impl Runs {
         let recipe = shown.recipe.name();
         let OpenedRun { folder, header, state, plan, generation, .. } = shown;
         let job = Job {
+            performer: self.performer.clone(),
             run_id: folder.id(),
             tracking_id: header.tracking_id,
             folder: Some(folder.clone()),

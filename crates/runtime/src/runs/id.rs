@@ -6,7 +6,7 @@ use engine::run::origin::{Origin, Surface};
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
 
 use super::Runs;
-use crate::os::clock;
+use crate::os::{clock, stage};
 
 /// A new id: the time, so that ids sort by age, and some random letters that make it unique.
 pub(crate) fn new_id() -> String {
@@ -22,6 +22,9 @@ fn new_id_at(now: Timestamp) -> String {
     #[cfg(test)]
     if crate::os::files::is_on() {
         return crate::simulation::new_id();
+    }
+    if let Some(letters) = stage::next_letters() {
+        return format!("{}{letters}", now.strftime(STAMP));
     }
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0; 4];

@@ -12,6 +12,7 @@ use crate::{
     os::clock,
     report::{self, RunResult, Subject},
     run::{DriveError, DrivenRun, Driver, Parts, Reporter, RunSpec, audit::Audit},
+    steps::performer::Performer,
     store::{
         folder::{Options, RunFolder},
         journal::Journal,
@@ -36,6 +37,7 @@ pub(crate) struct Job<'a> {
     pub(crate) audits: Vec<Audit>,
     pub(crate) agents: AgentSettings,
     pub(crate) knowledge: Knowledge,
+    pub(crate) performer: Performer,
     /// The name of its recipe, valid in any directory.
     pub(crate) recipe: String,
     /// Where the request for it came from.
@@ -72,6 +74,7 @@ impl Job<'_> {
                 generation: self.generation,
                 agents: self.agents,
                 knowledge: self.knowledge,
+                performer: self.performer,
             };
             let mut driver = Driver::new(Parts {
                 spec,

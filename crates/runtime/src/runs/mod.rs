@@ -59,6 +59,7 @@ pub use crate::store::folder::Beside;
 
 use crate::{
     run::DriveError,
+    steps::performer::Performer,
     store::{folder, workspace::Owner},
 };
 
@@ -73,6 +74,8 @@ pub struct Runs {
     knowledge: Knowledge,
     /// Variables of the environment, which may hold secrets that steps have printed.
     variables: BTreeMap<String, String>,
+    /// Who performs their attempts.
+    performer: Performer,
 }
 
 /// Why a run could not start or continue.
@@ -115,7 +118,12 @@ pub enum RunError {
 impl Runs {
     /// The runs below a state directory.
     pub fn at(home: PathBuf) -> Runs {
-        Runs { home, knowledge: Knowledge::built_in(), variables: BTreeMap::new() }
+        Runs {
+            home,
+            knowledge: Knowledge::built_in(),
+            variables: BTreeMap::new(),
+            performer: Performer::Process,
+        }
     }
 
     /// The same runs, with the current environment: variables that a recipe names may be secret.
@@ -130,6 +138,17 @@ impl Runs {
         Runs { knowledge, ..self }
     }
 
+    /// The same runs, whose attempts are performed by someone else.
+    #[must_use]
+    pub(crate) fn performed_by(self, performer: Performer) -> Runs {
+        Runs { performer, ..self }
+    }
+
+    /// Who performs their attempts.
+    pub(crate) fn performer(&self) -> &Performer {
+        &self.performer
+    }
+
     /// What is believed about programs and their words.
     pub fn knowledge(&self) -> &Knowledge {
         &self.knowledge
@@ -140,9 +159,13 @@ impl Runs {
         &self.home
     }
 
-    /// The directory of the run folders.
+    /// The directory of the run folders. Runs of test cases have one of their own: no list shows them, and none of them
+    /// is ever the last run.
     pub fn dir(&self) -> PathBuf {
-        self.home.join("runs")
+        self.home.join(match self.performer {
+            Performer::Process => "runs",
+            Performer::Stub(_) => "test-runs",
+        })
     }
 }
 

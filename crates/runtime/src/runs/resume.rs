@@ -214,6 +214,7 @@ impl Runs {
             generation,
             audits: audit.into_iter().chain(log).collect(),
             agents: resume.agents,
+            performer: self.performer.clone(),
             knowledge: self.knowledge.clone(),
             recipe: recipe.name(),
             origin: header.origin,

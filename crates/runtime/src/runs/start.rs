@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use engine::{
     Event, RunSettings, RunState,
     run::{
-        event::{FORMAT, RunStarted},
+        event::{FORMAT, PerformerKind, RunStarted},
         next::Advice,
         origin::Origin,
     },
@@ -29,6 +29,7 @@ use crate::{
     os::{clock, files, held_lock::HeldLock, process},
     report::RunResult,
     run::{Notice, Reporter, audit::Audit},
+    steps::performer::Performer,
     store::{
         folder::{self, Beside, Header, Options, RunFolder, StoredRequest, make_dir},
         journal::Journal,
@@ -121,7 +122,7 @@ impl Runs {
         }
         let state = RunState::new(&start.plan, settings(&start));
         let run_id = self.new_id();
-        let mut first = vec![run_started(&start, &run_id)];
+        let mut first = vec![run_started(&start, &run_id, &self.performer)];
         let TakenPlace { claim, session } = match self.take_place(&run_id, &mut start, &mut first)? {
             Ok(place) => place,
             Err(problem) => return Ok((blocked_start(&start, &[problem]), None)),
@@ -156,6 +157,7 @@ impl Runs {
             audits: audit.into_iter().chain(log).collect(),
             agents: start.agents,
             knowledge: self.knowledge.clone(),
+            performer: self.performer.clone(),
             recipe,
             origin: start.origin,
         };
@@ -305,7 +307,7 @@ pub(super) fn open_log(folder: &RunFolder, options: &Options) -> Result<Option<A
 }
 
 /// The first event of a run.
-fn run_started(start: &Start<'_>, run_id: &str) -> Event {
+fn run_started(start: &Start<'_>, run_id: &str, performer: &Performer) -> Event {
     Event::RunStarted(RunStarted {
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -313,6 +315,10 @@ fn run_started(start: &Start<'_>, run_id: &str) -> Event {
         recipe: start.plan.root().name.clone(),
         pid: std::process::id(),
         origin: start.origin.clone(),
+        performer: match performer {
+            Performer::Process => PerformerKind::Process,
+            Performer::Stub(_) => PerformerKind::Stub,
+        },
     })
 }
 

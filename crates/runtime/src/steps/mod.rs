@@ -4,5 +4,7 @@ pub mod agent;
 pub(crate) mod ensure;
 pub(crate) mod file_search;
 pub mod output_files;
+pub mod performer;
 pub mod shell;
 pub mod spawn;
+pub mod stubs;

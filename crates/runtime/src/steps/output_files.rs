@@ -10,8 +10,8 @@ use std::{
 use engine::run::event::OutputRef;
 
 use crate::{
-    os::process::{self, Launch, Prepared, StartError},
-    steps::shell::attempt::Command,
+    os::process::{self, Launch, StartError},
+    steps::{performer::PreparedPerformance, shell::attempt::Command},
     store::{
         folder::FolderError,
         values::{self, Captured},
@@ -41,7 +41,7 @@ impl OutputFiles {
         OutputFiles { paths, ..self }
     }
 
-    fn for_child(&self) -> Result<[File; 2], FolderError> {
+    pub(crate) fn for_child(&self) -> Result<[File; 2], FolderError> {
         let stdout = self.stdout.try_clone().map_err(FolderError::at("open", &self.paths[0]))?;
         Ok([stdout, self.stderr.try_clone().map_err(FolderError::at("open", &self.paths[1]))?])
     }
@@ -80,10 +80,13 @@ impl Printed<'_> {
 }
 
 impl Command {
-    /// The command with its output files, ready to be started.
-    pub fn prepare(self, outputs: &OutputFiles) -> Result<Result<Prepared, StartError>, FolderError> {
+    /// The command with its output files, ready to be started as a process.
+    pub(crate) fn prepare(
+        self,
+        outputs: &OutputFiles,
+    ) -> Result<Result<PreparedPerformance, StartError>, FolderError> {
         let [stdout, stderr] = outputs.for_child()?;
-        Ok(process::prepare(Launch {
+        let launch = Launch {
             program: self.program,
             args: self.args,
             env: self.env,
@@ -93,7 +96,8 @@ impl Command {
             stderr,
             kept: [&outputs.stdout, &outputs.stderr].map(Arc::clone),
             marker: self.marker,
-        }))
+        };
+        Ok(process::prepare(launch).map(Box::new).map(PreparedPerformance::Process))
     }
 }
 

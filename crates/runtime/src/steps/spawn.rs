@@ -27,6 +27,7 @@ impl From<StartError> for StartFailure {
             StartError::NoDirectory { .. }
             | StartError::TooLong { .. }
             | StartError::NoInput { .. }
+            | StartError::Stub { .. }
             | StartError::Other { .. } => StartFailureKind::Other,
         };
         StartFailure { kind, message: error.to_string() }

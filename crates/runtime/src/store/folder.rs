@@ -382,10 +382,7 @@ fn is_full(error: &io::Error) -> bool {
 
 /// Syncs the names in a folder to disk.
 pub(crate) fn sync_dir(path: &Path) -> Result<(), FolderError> {
-    files::point("folder.sync")
-        .and_then(|()| File::open(path))
-        .and_then(|dir| dir.sync_all())
-        .map_err(FolderError::at("sync", path))
+    File::open(path).and_then(|dir| files::sync_names(&dir)).map_err(FolderError::at("sync", path))
 }
 
 /// A value as readable JSON.

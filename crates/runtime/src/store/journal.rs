@@ -152,8 +152,7 @@ impl Journal {
     fn bring_to_disk(&mut self) -> io::Result<()> {
         files::sync("journal.sync", &self.file)?;
         if let Some(folder) = &self.names {
-            files::point("folder.sync")?;
-            folder.sync_all()?;
+            files::sync_names(folder)?;
             self.names = None;
         }
         Ok(())
@@ -172,7 +171,7 @@ impl Journal {
             return Ok(());
         }
         // a simulation syncs in the same thread, as late as a disk may take
-        if files::is_on() {
+        if files::syncs_here() {
             self.syncing = Syncing::Yes;
             return Ok(());
         }

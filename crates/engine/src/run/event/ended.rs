@@ -1,6 +1,6 @@
 //! How one attempt at a step ended, and where its output is. Facts only.
 
-use recipe::value::Value;
+use recipe::value::{Map, Value};
 use serde::{Deserialize, Serialize};
 
 use super::{Usage, usage::is_zero};
@@ -34,6 +34,9 @@ pub struct Ended {
     /// Its value for the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Stored>,
+    /// What a sub-recipe left, if a stub stood in for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Map>,
     /// Bytes that were cut out of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_bytes: Option<u64>,
@@ -82,6 +85,7 @@ impl Ended {
             stdout: None,
             stderr: None,
             value: None,
+            context: None,
             cut_bytes: None,
             usage: None,
             trouble: None,

@@ -1,6 +1,9 @@
 //! Finished levels of a recipe: their values, and the failures that stop it. Starts nothing.
 
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use recipe::{scope::Final, syntax::When};
 
@@ -141,6 +144,17 @@ impl RunState {
 
     fn child_result(&mut self, id: FrameId, at: usize) -> Option<ChildResult> {
         let step = &self.frames[id].steps[at];
+        if let (None, Some(context)) = (step.frame, step.left_context()) {
+            return Some(ChildResult {
+                context: context.clone(),
+                below: HashMap::new(),
+                assigned: context.keys().cloned().collect(),
+                introduced: HashSet::new(),
+                unknown: HashSet::new(),
+                merge: step.status.is_done(),
+                items: None,
+            });
+        }
         let (child, recovered, status) = (step.frame?, step.recovered, step.status);
         let frame = &self.frames[child];
         let items = frame.each().map(|_| self.finals_of(frame));
@@ -159,11 +173,15 @@ impl RunState {
     fn finals_of(&self, frame: &Frame) -> Vec<Option<Arc<Final>>> {
         let recipe = |step: &StepState| step.frame.map(|id| &self.frames[id]);
         let left = |step: &StepState| {
+            if let Some(context) = step.left_context().filter(|_| step.status.is_done()) {
+                let (context, below) = (context.clone(), HashMap::new());
+                return Some(Arc::new(Final { context, below, items: Vec::new() }));
+            }
             let recipe = recipe(step).filter(|_| step.status.is_done())?;
             let (context, below) = (recipe.context.clone(), recipe.below.clone());
             Some(Arc::new(Final { context, below, items: Vec::new() }))
         };
-        match frame.steps.iter().any(|step| step.frame.is_some()) {
+        match frame.steps.iter().any(|step| step.frame.is_some() || step.left_context().is_some()) {
             true => frame.steps.iter().map(left).collect(),
             false => Vec::new(),
         }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::{Marker, RUN_VARIABLE, STEP_VARIABLE};
-use crate::os::environment::Environment;
+use super::{CASE_VARIABLE, Marker, RUN_VARIABLE, STEP_VARIABLE};
+use crate::os::{environment::Environment, stage};
 
 /// Everything that a child gets; it inherits nothing else.
 #[derive(Debug)]
@@ -79,6 +79,13 @@ pub enum StartError {
     /// `/dev/null` is missing.
     #[error("cannot start `{}`: `/dev/null` is not there; a container or chroot needs it", program.display())]
     NoNull { program: PathBuf },
+    /// A test case does not allow it.
+    #[error("{reason}")]
+    Stub {
+        program: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// The limit on processes is reached.
     #[error("cannot start `{}`: the limit on processes is reached; `ulimit -u` shows it", program.display())]
     NoRoom { program: PathBuf },
@@ -110,7 +117,13 @@ impl Launch {
         let origin = Origin { asked: self.program, file, cwd: self.cwd };
         let mut command = Command::new(&origin.file);
         command.args(self.args).env_clear().envs(self.env.entries()).current_dir(&origin.cwd);
-        command.env(RUN_VARIABLE, self.marker.run).env(STEP_VARIABLE, self.marker.step);
+        let (run, case) = stage::unmarked(&self.marker.run);
+        command.env(RUN_VARIABLE, run).env(STEP_VARIABLE, self.marker.step);
+        match case {
+            Some(case) => command.env(CASE_VARIABLE, case),
+            // this run may be part of a case, but it is another one
+            None => command.env_remove(CASE_VARIABLE),
+        };
         command.stdin(stdin).stdout(self.stdout).stderr(self.stderr);
         Ok((command, origin))
     }

@@ -35,6 +35,8 @@ use std::time::Duration;
 use nix::sys::signal::SigSet;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::stage::{self, RealTime};
+
 pub use exit::{Exit, signal_name};
 pub use launch::{Launch, StartError, Stdin, open_output};
 pub(crate) use requests::survive_requests;
@@ -55,6 +57,8 @@ pub const SESSION_VARIABLE: &str = "RECIPE_RUNNER_SESSION";
 pub const RUN_DIR_VARIABLE: &str = "RECIPE_RUNNER_RUN_DIR";
 /// The environment variable with the step and its attempt (`path#attempt`).
 pub const STEP_VARIABLE: &str = "RECIPE_RUNNER_STEP";
+/// The environment variable with the test case, in every process of its runs.
+pub(crate) const CASE_VARIABLE: &str = "RECIPE_RUNNER_CASE";
 
 /// The marker in the environment of a child and its descendants, by which they are found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -170,6 +174,11 @@ impl Filter {
         self.run == marker.run && self.step.as_ref().is_none_or(|step| *step == marker.step)
     }
 
+    /// The same with the mark that the processes of its run have.
+    fn marked(&self) -> Filter {
+        Filter { run: stage::marked(&self.run), ..self.clone() }
+    }
+
     /// All processes of one run.
     pub fn run(run: impl Into<String>) -> Self {
         Self { run: run.into(), step: None, groups: Vec::new() }
@@ -206,7 +215,7 @@ pub fn survivors(filter: &Filter) -> Vec<Survivor> {
     if crate::os::files::is_on() {
         return crate::simulation::process::survivors(filter);
     }
-    platform::survivors(filter)
+    platform::survivors(&filter.marked())
 }
 
 /// Ends all matching processes: asks them with SIGTERM, and kills those that are alive after `grace`.
@@ -218,7 +227,8 @@ pub async fn end_marked(filter: &Filter, grace: Duration) -> Swept {
     if crate::os::files::is_on() {
         return crate::simulation::process::sweep(filter, grace).await;
     }
-    platform::sweep(filter, grace).await
+    let _real = RealTime::begin();
+    platform::sweep(&filter.marked(), grace).await
 }
 
 /// Unblocks all signals. A parent that blocks signals passes that on to its children, so neither this program nor its
@@ -246,7 +256,7 @@ pub(crate) fn is_alone() -> bool {
     if crate::os::files::is_on() {
         return false;
     }
-    platform::is_alone()
+    stage::is_without_processes() || platform::is_alone()
 }
 
 /// Reaps adopted orphans as they end, until dropped; run it beside the loop.
@@ -256,6 +266,10 @@ pub(crate) fn is_alone() -> bool {
 pub async fn reap_adopted() -> io::Result<()> {
     #[cfg(test)]
     if crate::os::files::is_on() {
+        return std::future::pending().await;
+    }
+    // the end of a step reaps too, and with the clock of a test case there is nothing to look at now and then
+    if stage::is_on() {
         return std::future::pending().await;
     }
     // the end of a step reaps too, so a signal for every child that ends is worth its price only where steps last;

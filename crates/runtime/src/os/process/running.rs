@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tokio::process::Child;
 
+use crate::os::stage::{self, RealTime};
+
 use super::launch::Origin;
 use super::{
     Exit, FileId, Filter, Launch, Left, Marker, OutputComplete, ProcessId, StartError, Survivor, Swept,
@@ -23,6 +25,8 @@ pub struct Running {
     exit: Option<Exit>,
     /// Whether this process had no children at all when the main process had ended.
     was_last: bool,
+    /// Keeps the clock of a test case real.
+    _real: Option<RealTime>,
 }
 
 /// The result of ending a step.
@@ -46,6 +50,8 @@ pub struct Prepared {
 /// Prepares a child. No process exists yet.
 #[cfg_attr(test, expect(unreachable_pub, reason = "in tests it stands behind another face"))]
 pub fn prepare(launch: Launch) -> Result<Prepared, StartError> {
+    let mut launch = launch;
+    launch.marker.run = stage::marked(&launch.marker.run);
     let marker = launch.marker.clone();
     let outputs = launch.kept.clone();
     let (mut command, origin) = launch.into_command()?;
@@ -66,7 +72,7 @@ impl Prepared {
         let spawned = platform::register(&marker, || command.spawn());
         let (child, id) = spawned.map_err(|source| origin.explain(source))?;
         let filter = Filter { run: marker.run, step: Some(marker.step), groups: vec![id] };
-        Ok(Running { child, id, filter, outputs, exit: None, was_last: false })
+        Ok(Running { child, id, filter, outputs, exit: None, was_last: false, _real: RealTime::begin() })
     }
 }
 

@@ -18,7 +18,8 @@ use crate::os::{
 /// Watches one agent.
 #[derive(Debug)]
 pub struct Activity {
-    process: ProcessId,
+    /// The process, if a process works.
+    process: Option<ProcessId>,
     files: [PathBuf; 2],
     cwd: PathBuf,
     last: Signs,
@@ -37,7 +38,7 @@ const MAX_FILES: usize = 20_000;
 
 impl Activity {
     /// Watches a process that works in `cwd` and prints into two files.
-    pub fn new(process: ProcessId, cwd: &Path, stdout: &Path, stderr: &Path) -> Activity {
+    pub fn new(process: Option<ProcessId>, cwd: &Path, stdout: &Path, stderr: &Path) -> Activity {
         Activity {
             process,
             files: [stdout.to_owned(), stderr.to_owned()],
@@ -61,7 +62,7 @@ impl Activity {
             }
             // files last: checking all of them pays off only when everything else is still
             if self.since.elapsed() >= limit {
-                match quiet_for(&self.cwd) {
+                match self.process.and_then(|_| quiet_for(&self.cwd)) {
                     Some(quiet) if quiet < limit => {
                         self.since = Instant::now().checked_sub(quiet).unwrap_or(self.since);
                     }
@@ -74,7 +75,7 @@ impl Activity {
     /// Whether something has changed since the last check.
     fn moved(&mut self) -> bool {
         let printed = self.files.iter().map(|file| fs::metadata(file).map_or(0, |meta| meta.len())).sum();
-        let now = Signs { printed, processor: processor_time(self.process) };
+        let now = Signs { printed, processor: self.process.map_or(0, processor_time) };
         let moved = now != self.last;
         if moved {
             self.last = now;

@@ -28,7 +28,7 @@ use tokio::sync::{Notify, mpsc, watch};
 pub use crate::steps::agent::call::Call;
 use crate::{
     agents::{self, AgentSettings, AgentText},
-    os::environment::Environment,
+    os::{environment::Environment, process::StartError},
     steps::{
         agent::{
             call::{CallControl, ask},
@@ -38,7 +38,9 @@ use crate::{
             request::AgentRequest,
             staging::{changes_before, stage},
         },
+        performer::{Performer, StepCall, refused},
         shell::attempt::{AttemptResult, Progress, StopSignal, read_json, reference},
+        stubs::{AgentPart, AgentRole, Script, Stubs},
     },
     store::{folder::FolderError, values},
 };
@@ -82,6 +84,23 @@ pub struct AgentTask {
     pub ledger: Arc<Ledger>,
     /// The account of its first call, which was reserved before anything started.
     pub account: Account,
+    /// Who performs its calls.
+    pub(crate) performer: Performer,
+    /// Its place in a loop.
+    pub(crate) instance: Option<usize>,
+}
+
+impl AgentTask {
+    /// What stands in for its program.
+    pub(crate) fn part(&self, stubs: &Stubs, prompt: &str) -> Result<Script, StartError> {
+        let (path, attempt, instance) = (self.path.clone(), self.attempt, self.instance);
+        let role = AgentRole::of(self.purpose, &self.step);
+        match stubs.agent(&StepCall { path, attempt, instance }, role, &self.step, prompt) {
+            Ok(AgentPart::Script(script)) => Ok(script),
+            Ok(AgentPart::NotInstalled) => Err(StartError::NotFound { program: self.program.clone().into() }),
+            Err(reason) => Err(refused(&self.program, reason)),
+        }
+    }
 }
 
 /// Calls an agent, and calls it again for JSON if needed.

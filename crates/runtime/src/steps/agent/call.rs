@@ -38,6 +38,7 @@ use crate::{
             news::{News, describe},
             prepare::{PreparedCall, prepare},
         },
+        performer::Performance,
         shell::attempt::{Progress, StopSignal, drained, stopped},
         spawn::{SpawnContext, spawn_report},
     },
@@ -148,7 +149,7 @@ fn not_begun(task: &AgentTask, account: Account, outcome: Outcome, error: String
 /// A running program.
 struct Session<'a> {
     task: &'a AgentTask,
-    running: Running,
+    running: Performance,
     reader: Reader,
     /// What it prints, from where this call began.
     printed: Arc<File>,
@@ -171,7 +172,7 @@ impl<'a> Session<'a> {
         watch: &CallControl,
     ) -> Result<Result<Session<'a>, Call>, FolderError> {
         let began = Instant::now();
-        let PreparedCall { command, reader, prompt, .. } = prepared;
+        let PreparedCall { command, reader, prompt, said, .. } = prepared;
         let (stdout, stderr) = (task.run.join(&command.stdout), task.run.join(&command.stderr));
         let open = |path: &Path| process::open_output(path).map_err(FolderError::at("create", path));
         let (out, err) = (open(&stdout)?, open(&stderr)?);
@@ -192,7 +193,11 @@ impl<'a> Session<'a> {
             kept: [Arc::clone(&printed), Arc::new(err)],
             marker: command.marker,
         };
-        let running = match process::start(launch) {
+        let started = match task.performer.stubs() {
+            None => Performance::of_process(launch),
+            Some(stubs) => task.part(stubs, &said).map(|script| Performance::of_stub(stubs, script, launch)),
+        };
+        let running = match started {
             Ok(running) => running,
             Err(error) => {
                 let message = error.to_string();
@@ -200,7 +205,9 @@ impl<'a> Session<'a> {
                 return Ok(Err(not_begun(task, account, outcome, message)));
             }
         };
-        report(&running);
+        if let Some(process) = running.process() {
+            report(process);
+        }
         Ok(Ok(Session {
             task,
             running,
@@ -233,7 +240,9 @@ impl<'a> Session<'a> {
     async fn supervise(&mut self, watch: &mut CallControl) -> End {
         let task = self.task;
         let deadline = after(self.began, task.request.timeout);
-        let mut activity = Activity::new(self.running.identity(), &task.cwd, &self.stdout, &self.stderr);
+        let printed = self.running.printed();
+        let process = self.running.process().map(Running::identity);
+        let mut activity = Activity::new(process, &task.cwd, &self.stdout, &self.stderr);
         loop {
             let more = self.feed(watch) == Fed::More;
             if let Some(exhausted) = budget::exceeded(&task.limits, &*task.ledger) {
@@ -249,6 +258,7 @@ impl<'a> Session<'a> {
                 () = ledger::patience(&task.limits, &task.ledger) => {}
                 idle = activity.idle(task.request.idle_timeout) => return End::Idle(idle),
                 () = watch.wake.notified() => {}
+                () = printed.notified() => {}
                 () = tokio::task::yield_now(), if more => {}
             }
         }

@@ -29,6 +29,8 @@ pub(crate) struct PreparedCall {
     pub(crate) answer_file: Option<PathBuf>,
     /// The prompt as it is sent.
     pub(crate) prompt: Option<OutputRef>,
+    /// Its text.
+    pub(crate) said: String,
 }
 
 /// Why a call cannot be prepared: its outcome and the reason in words.
@@ -75,7 +77,12 @@ pub(crate) fn prepare(
     let sent = task.dir.join(format!("prompt-{}.md", asked + 1));
     write_private(&task.run.join(&sent), request.prompt.as_bytes())?;
     let prompt = reference(&task.run, &sent)?;
-    Ok(Ok(PreparedCall { command, reader, answer_file: invocation.answer_file, prompt }))
+    if task.performer.stubs().is_some() {
+        let (reader, answer_file) = (agents::stub_reader(), None);
+        return Ok(Ok(PreparedCall { command, reader, answer_file, prompt, said: request.prompt }));
+    }
+    let answer_file = invocation.answer_file;
+    Ok(Ok(PreparedCall { command, reader, answer_file, prompt, said: request.prompt }))
 }
 
 fn command(

@@ -28,6 +28,7 @@ use crate::{
     steps::{
         agent::staging::{ChangesBefore, stage},
         output_files::OutputFiles,
+        performer::Performer,
         shell::attempt::{Command, ProcessEnd, Progress, StopSignal, run_command, signal_words, stopped},
         spawn::{SpawnContext, spawn_report},
     },
@@ -119,6 +120,8 @@ pub(crate) struct EnsureTask {
     pub(crate) grace: Duration,
     /// The step.
     pub(crate) starter: SpawnContext,
+    /// Who performs it.
+    pub(crate) performer: Performer,
 }
 
 impl EnsureTask {
@@ -150,7 +153,10 @@ impl EnsureTask {
                     let outputs =
                         [&check.command.stdout, &check.command.stderr].map(|file| self.run.join(file));
                     let files = OutputFiles::open(outputs.clone())?;
-                    let prepared = check.command.prepare(&files)?;
+                    let prepared = match self.performer.admit(&self.starter.path, "a check of", &check.text) {
+                        Ok(()) => check.command.prepare(&files)?,
+                        Err(error) => Err(error),
+                    };
                     let end = run_command(prepared, self.timeout, self.grace, go.clone(), report).await;
                     if let ProcessEnd::Stopped(_) = end {
                         return Ok(CheckEnd::Stopped(go.borrow().ended()));

@@ -25,9 +25,14 @@ use crate::{
     machine::missing_tool::Lookup,
     os::{
         environment::Environment,
-        process::{self, Exit, Left, Marker, OutputComplete, Prepared, StartError, Stdin},
+        process::{self, Exit, Left, Marker, OutputComplete, StartError, Stdin},
+        stage::RealTime,
     },
-    steps::{output_files::OutputFiles, spawn::Started},
+    steps::{
+        output_files::OutputFiles,
+        performer::{Performance, PreparedPerformance},
+        spawn::Started,
+    },
     store::{
         folder::{FolderError, check_room, is_tight},
         values,
@@ -75,8 +80,8 @@ pub async fn stopped(go: &mut watch::Receiver<StopSignal>) {
 }
 
 /// Waits until no process passes on the output of this one any more; `None` if the gate says stop first.
-pub async fn drained(
-    running: &process::Running,
+pub(crate) async fn drained(
+    running: &Performance,
     go: &mut watch::Receiver<StopSignal>,
 ) -> Option<OutputComplete> {
     tokio::select! {
@@ -171,8 +176,8 @@ pub enum ProcessEnd {
 }
 
 /// Starts a process, and waits for its end.
-pub async fn run_command(
-    prepared: Result<Prepared, StartError>,
+pub(crate) async fn run_command(
+    prepared: Result<PreparedPerformance, StartError>,
     timeout: Option<f64>,
     grace: Duration,
     mut go: watch::Receiver<StopSignal>,
@@ -182,11 +187,13 @@ pub async fn run_command(
     if *go.borrow() != StopSignal::None {
         return ProcessEnd::Stopped(None);
     }
-    let mut running = match prepared.and_then(Prepared::start) {
+    let mut running = match prepared.and_then(PreparedPerformance::start) {
         Ok(running) => running,
         Err(error) => return ProcessEnd::NotStarted(error),
     };
-    spawned(&running);
+    if let Some(process) = running.process() {
+        spawned(process);
+    }
     let mut limit = pin!(async {
         match timeout {
             Some(seconds) => tokio::time::sleep(duration(seconds)).await,
@@ -214,7 +221,13 @@ pub async fn run_command(
         Some(OutputComplete::Alone) => {
             ProcessEnd::Exited { exit, left: Left::Nothing, drained: OutputComplete::Alone }
         }
-        Some(drained) => ProcessEnd::Exited { exit, left: running.left(), drained },
+        Some(drained) => {
+            let left = running.left();
+            if left != Left::Nothing {
+                RealTime::stays();
+            }
+            ProcessEnd::Exited { exit, left, drained }
+        }
         // its output is incomplete
         None => ProcessEnd::Stopped(running.end(grace).await.exit.or(Some(Exit::Lost))),
     }
@@ -242,9 +255,9 @@ pub struct ShellTask {
 }
 
 /// Runs a shell step to its end.
-pub async fn run_shell(
+pub(crate) async fn run_shell(
     task: ShellTask,
-    prepared: Result<Prepared, StartError>,
+    prepared: Result<PreparedPerformance, StartError>,
     go: watch::Receiver<StopSignal>,
     report: impl FnOnce(&process::Running),
 ) -> Result<AttemptResult, FolderError> {

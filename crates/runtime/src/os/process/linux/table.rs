@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use rustix::process::getpid;
 
-use crate::os::process::{Marker, ProcessId, RUN_VARIABLE, STEP_VARIABLE};
+use crate::os::process::{CASE_VARIABLE, Marker, ProcessId, RUN_VARIABLE, STEP_VARIABLE};
+use crate::os::stage;
 
 /// The number of this process.
 pub(super) fn own_pid() -> i32 {
@@ -88,7 +89,7 @@ impl Row {
     pub(super) fn marker(&self) -> Option<Marker> {
         let environment = self.environment()?;
         Some(Marker {
-            run: variable(&environment, RUN_VARIABLE)?,
+            run: stage::mark(variable(&environment, RUN_VARIABLE)?, variable(&environment, CASE_VARIABLE)),
             step: variable(&environment, STEP_VARIABLE)?,
         })
     }
