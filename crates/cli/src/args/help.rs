@@ -15,8 +15,11 @@ const NAME: Style = Style::new().bold();
 const GROUPS: &[(&str, &[&str])] = &[
     ("Recipes", &["run", "do", "validate", "lint", "test", "explain", "list", "init"]),
     ("Runs", &["runs", "show", "logs", "why", "resume", "waiting", "answer", "cancel", "prune", "health"]),
-    ("More", &["doctor", "branch-name", "schema", "completions", "manifest", "sync", "compat", "help"]),
+    ("More", &["doctor", "schema", "help"]),
 ];
+
+/// The commands that are rarely typed by hand: only their names are shown.
+const RARE: &[&str] = &["branch-name", "compat", "completions", "manifest", "sync"];
 
 /// The options of a run that are needed most often.
 const OFTEN: &[&str] = &["set", "dry-run", "working-dir", "output-format"];
@@ -43,6 +46,7 @@ pub(crate) fn overview(command: &Command) -> StyledStr {
             text.push_str(&format!("  {NAME}{:<11}{NAME:#}  {about}\n", verb.get_name()));
         }
     }
+    text.push_str(&format!("  and {}\n", RARE.join(", ")));
     let all = plain("run --help");
     text.push_str(&format!("\n{HEADING}Options:{HEADING:#} (`{all}` shows all)\n"));
     for arg in
@@ -82,7 +86,8 @@ mod tests {
     #[test]
     fn every_command_is_in_one_group() {
         let command = Cli::command();
-        let mut shown: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        let grouped = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied());
+        let mut shown: Vec<&str> = grouped.chain(RARE.iter().copied()).collect();
         let mut verbs: Vec<&str> =
             command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name).collect();
         shown.sort_unstable();

@@ -20,7 +20,9 @@ fn help() {
             Recipes:
               run          Run a recipe (the same as the recipe alone)
               do           Have a task in plain words done, and judge the result by evidence
-              validate     Check recipes and show every problem, without running anything
+              validate     Check recipes and test files, and show every problem
+              lint         Find what is dubious in valid recipes: checks that cannot fail, …
+              test         Run the cases of test files, with answers in place of agents
               explain      Explain a recipe: its steps, conditions, limits and sub-recipes
               list         List the recipes that can be run by name
               init         Write a first recipe for the project in this directory
@@ -29,6 +31,7 @@ fn help() {
               runs         List past and present runs, newest first
               show         Show one run
               logs         Show the output of a run's steps
+              why          Say why a step of a run ran, was skipped, kept or re-run
               resume       Resume an interrupted, failed or waiting run
               waiting      List the questions that wait for a person, oldest first
               answer       Answer a question of a run, and resume the run
@@ -38,13 +41,9 @@ fn help() {
 
             More:
               doctor       Check this machine: which programs are found or missing
-              branch-name  Turn any text into the name of a git branch
-              schema       Print the JSON Schema of recipes
-              completions  Print completions for a shell
-              manifest     Write the digests of a directory's recipes, or compare them
-              sync         Compare local recipes with those of a git remote
-              compat       Stand in for `amplihack`, for recipes that call it
+              schema       Print the JSON Schema of recipes, or of test files
               help         Print the help of the program or of a command
+              and branch-name, compat, completions, manifest, sync
 
             Options: (`recipe-runner-rs run --help` shows all)
               -c, --set KEY=VALUE         Set a context variable
