@@ -49,6 +49,7 @@ fn help() {
               orch         Rules for tasks and answers of agents, for use in recipes
               man          Print the manual page, or write those of all commands
               help         Print the help of the program or of a command
+              and branch-name, compat, completions, manifest, sync
 
             Options of a run: `recipe-runner-rs run --help`
             --- stderr
