@@ -25,6 +25,7 @@ fn help() {
               explain      Explain a recipe: its steps, conditions, limits and sub-recipes
               list         List the recipes that can be run by name
               init         Write a first recipe for the project in this directory
+              generate     Write a recipe, its tests and a record from a spec in plain words
 
             Runs:
               runs         List past and present runs, newest first
@@ -49,7 +50,6 @@ fn help() {
               orch         Rules for tasks and answers of agents, for use in recipes
               man          Print the manual page, or write those of all commands
               help         Print the help of the program or of a command
-              and branch-name, compat, completions, manifest, sync
 
             Options of a run: `recipe-runner-rs run --help`
             --- stderr
@@ -283,6 +283,8 @@ fn a_list() {
                 Three independent solutions in git worktrees; the best one that passes your check
             orchestrator-round 1.0  built-in:orchestrator-round
                 One round of a task, from its execution to the verdict
+            parallel-workstreams 1.0  built-in:parallel-workstreams
+                Several tasks at the same time, each on a branch of its own
             qa-workflow 1.0  built-in:qa-workflow
                 One agent answers one question, and changes nothing
             quality-audit-cycle 1.0  built-in:quality-audit-cycle

@@ -66,7 +66,9 @@ fn problems(number: usize, entry: &Json) -> Vec<String> {
         Json::Number(number) => number.is_u64(),
         Json::String(text) => {
             let text = text.trim().trim_start_matches('#');
-            text.is_empty() || text.eq_ignore_ascii_case("tbd") || text.bytes().all(|byte| byte.is_ascii_digit())
+            text.is_empty()
+                || text.eq_ignore_ascii_case("tbd")
+                || text.bytes().all(|byte| byte.is_ascii_digit())
         }
         _ => false,
     };
