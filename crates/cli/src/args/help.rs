@@ -19,7 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// The options of a run that are needed most often.
-const OFTEN: &[&str] = &["set", "dry-run", "working-dir", "output-format"];
+const OFTEN: &[&str] = &["set", "dry-run"];
 
 /// Printing help.
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(crate) struct HelpArgs {
 /// The help of the program.
 pub(crate) fn overview(command: &Command) -> StyledStr {
     let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
-    let mut text = format!("{about}\n\n{HEADING}Usage:{HEADING:#} {}\n", plain("[OPTIONS] RECIPE"));
+    let mut text = format!("{about}\n{HEADING}Usage:{HEADING:#} {}\n", plain("[OPTIONS] RECIPE"));
     text.push_str(&format!("       {}\n", plain("[OPTIONS] COMMAND …")));
     for (title, verbs) in GROUPS {
         text.push_str(&format!("\n{HEADING}{title}:{HEADING:#}\n"));
