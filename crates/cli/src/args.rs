@@ -59,9 +59,9 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Have a task in plain words done, and judge the result by evidence
     Do(Box<task::DoArgs>),
-    /// Check recipes and test files and show every problem, without running anything
+    /// Check recipes and test files and show every problem
     Validate(ValidateArgs),
-    /// Find what is dubious in valid recipes, such as checks that cannot fail
+    /// Find what is dubious in valid recipes
     #[command(after_help = "Without FILE: the recipes in the current directory and in ./recipes.\n\
                       Exit code 1: an error was found; with --deny warning, also a warning.")]
     Lint(lint::LintArgs),

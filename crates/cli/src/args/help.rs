@@ -18,8 +18,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("More", &["doctor", "branch-name", "schema", "completions", "manifest", "sync", "compat", "help"]),
 ];
 
-/// The options of a run that are needed most often.
-const OFTEN: &[&str] = &["set", "dry-run"];
+/// The options that are needed most often, by line.
+const OFTEN: &[&[&str]] = &[&["set", "dry-run", "working-dir"], &["output-format", "help", "version"]];
 
 /// Printing help.
 #[derive(Debug, Args)]
@@ -34,8 +34,8 @@ pub(crate) struct HelpArgs {
 /// The help of the program.
 pub(crate) fn overview(command: &Command) -> StyledStr {
     let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
-    let mut text = format!("{about}\n{HEADING}Usage:{HEADING:#} {}\n", plain("[OPTIONS] RECIPE"));
-    text.push_str(&format!("       {}\n", plain("[OPTIONS] COMMAND …")));
+    let usage = plain("[OPTIONS] RECIPE | COMMAND …");
+    let mut text = format!("{about}\n\n{HEADING}Usage:{HEADING:#} {usage}\n");
     for (title, verbs) in GROUPS {
         text.push_str(&format!("\n{HEADING}{title}:{HEADING:#}\n"));
         for verb in verbs.iter().filter_map(|name| command.find_subcommand(name)) {
@@ -44,25 +44,24 @@ pub(crate) fn overview(command: &Command) -> StyledStr {
         }
     }
     let all = plain("run --help");
-    text.push_str(&format!("\n{HEADING}Options:{HEADING:#} (`{all}` shows all)\n"));
-    for arg in
-        OFTEN.iter().filter_map(|name| command.get_arguments().find(|arg| arg.get_long() == Some(name)))
-    {
-        let short = arg.get_short().map(|short| format!("-{short}, ")).unwrap_or_else(|| "    ".to_owned());
-        let value = arg.get_value_names().filter(|_| arg.get_action().takes_values());
-        let value = value.and_then(|names| names.first()).map(|name| format!(" {name}")).unwrap_or_default();
-        let option = format!("{short}--{}{value}", arg.get_long().unwrap_or_default());
-        let about = arg.get_help().map(StyledStr::to_string).unwrap_or_default();
-        text.push_str(&format!("  {NAME}{option:<26}{NAME:#}  {}\n", first_part(&about)));
+    text.push_str(&format!("\n{HEADING}Options:{HEADING:#} (`{all}` shows and explains all)\n"));
+    for names in OFTEN {
+        let shown: Vec<String> = names.iter().map(|name| option(command, name)).collect();
+        text.push_str(&format!("  {}\n", shown.join("   ")));
     }
-    let last = "-h, --help, -V, --version";
-    text.push_str(&format!("  {NAME}{last:<26}{NAME:#}  Print help, or the version\n"));
     StyledStr::from(text)
 }
 
-/// The first part of a sentence.
-fn first_part(about: &str) -> &str {
-    about.split([';', ',']).next().unwrap_or(about)
+/// An option with its short name and its value.
+fn option(command: &Command, name: &str) -> String {
+    let Some(arg) = command.get_arguments().find(|arg| arg.get_long() == Some(name)) else {
+        // clap adds it when the command line is read
+        return format!("{NAME}-V, --{name}{NAME:#}");
+    };
+    let short = arg.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
+    let value = arg.get_value_names().filter(|_| arg.get_action().takes_values());
+    let value = value.and_then(|names| names.first()).map(|name| format!(" {name}")).unwrap_or_default();
+    format!("{NAME}{short}--{name}{NAME:#}{value}")
 }
 
 #[cfg(test)]

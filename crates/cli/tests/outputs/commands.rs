@@ -14,13 +14,14 @@ fn help() {
             --- stdout
             Runs recipes: workflows of shell commands, coding agents and sub-recipes
 
-            Usage: recipe-runner-rs [OPTIONS] RECIPE
-                   recipe-runner-rs [OPTIONS] COMMAND …
+            Usage: recipe-runner-rs [OPTIONS] RECIPE | COMMAND …
 
             Recipes:
               run          Run a recipe (the same as the recipe alone)
               do           Have a task in plain words done, and judge the result by evidence
-              validate     Check recipes and show every problem, without running anything
+              validate     Check recipes and test files and show every problem
+              lint         Find what is dubious in valid recipes
+              test         Run the cases of test files, with answers in place of agents
               explain      Explain a recipe: its steps, conditions, limits and sub-recipes
               list         List the recipes that can be run by name
               init         Write a first recipe for the project in this directory
@@ -29,6 +30,7 @@ fn help() {
               runs         List past and present runs, newest first
               show         Show one run
               logs         Show the output of a run's steps
+              why          Say why a step of a run ran, was skipped, kept or re-run
               resume       Resume an interrupted, failed or waiting run
               waiting      List the questions that wait for a person, oldest first
               answer       Answer a question of a run, and resume the run
@@ -39,19 +41,16 @@ fn help() {
             More:
               doctor       Check this machine: which programs are found or missing
               branch-name  Turn any text into the name of a git branch
-              schema       Print the JSON Schema of recipes
+              schema       Print the JSON Schema of recipes, or of test files
               completions  Print completions for a shell
               manifest     Write the digests of a directory's recipes, or compare them
               sync         Compare local recipes with those of a git remote
               compat       Stand in for `amplihack`, for recipes that call it
               help         Print the help of the program or of a command
 
-            Options: (`recipe-runner-rs run --help` shows all)
-              -c, --set KEY=VALUE         Set a context variable
-                  --dry-run               Show what would run
-              -C, --working-dir DIR       Directory that the recipe works in
-                  --output-format FORMAT  How the result is written
-              -h, --help, -V, --version   Print help, or the version
+            Options: (`recipe-runner-rs run --help` shows and explains all)
+              -c, --set KEY=VALUE   --dry-run   -C, --working-dir DIR
+              --output-format FORMAT   -h, --help   -V, --version
             --- stderr
         "#]],
     );
