@@ -8,11 +8,12 @@ use std::{
         mpsc,
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use engine::expectations::{CaseFacts, judge, snapshot};
 use recipe::test_file::TestCase;
+use runtime::os::clock;
 
 use super::{
     load::LoadedTests,
@@ -93,7 +94,7 @@ impl Performing<'_> {
         if case.skip.is_some() {
             return outcome;
         }
-        let started = Instant::now();
+        let started = clock::instant();
         let mut first: Option<Attempt> = None;
         for _ in 0..self.times {
             let attempt = self.attempt(file, one.case);
