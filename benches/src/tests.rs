@@ -26,13 +26,20 @@ pub(crate) fn cases(bench: &Bench) -> Vec<Row> {
         .map(|n| if n % 2 == 0 { format!("s{n}: {{answer: fine}}") } else { format!("s{n}: {{exit: 0}}") })
         .collect();
     let stubbed = test_file(bench, "stubbed", STUBBED, &format!(", stubs: {{{}}}", stubs.join(", ")));
-    bench.file("real.yaml", &recipes::of((1..=STEPS).map(|n| format!("  - {{id: s{n}, command: 'true'}}\n"))));
+    bench
+        .file("real.yaml", &recipes::of((1..=STEPS).map(|n| format!("  - {{id: s{n}, command: 'true'}}\n"))));
     let real = test_file(bench, "real", REAL, "");
     let one = test_file(bench, "stubbed", 1, &format!(", stubs: {{{}}}", stubs.join(", ")));
     let folders = format!("for ((i = 0; i < {STUBBED}; i++)); do mkdir d$i; : > d$i/f; done; rm -r d*");
     let shells = format!("for ((i = 0; i < {}; i++)); do bash -c true; done", REAL as usize * STEPS);
     let mut rows = vec![
-        each(bench, "a test case of 5 stubs ÷ a folder with a file in `bash`", (&stubbed, STUBBED), &folders, 1.0 / 500.0),
+        each(
+            bench,
+            "a test case of 5 stubs ÷ a folder with a file in `bash`",
+            (&stubbed, STUBBED),
+            &folders,
+            1.0 / 500.0,
+        ),
         each(bench, "a test case of 5 commands ÷ 5 `bash`", (&real, REAL), &shells, 1.0 / 100.0),
     ];
     let memory = Pair::once(test(bench, &stubbed).megabytes, test(bench, &one).megabytes);
