@@ -4,3 +4,20 @@
 //! same texts always give the same bytes.
 
 pub mod brief;
+mod cases;
+pub mod digest;
+pub mod intake;
+pub mod name;
+pub mod project;
+mod reading;
+pub mod record;
+pub mod refine;
+pub mod rewrite;
+pub mod skills;
+mod spec;
+pub mod tools;
+mod words;
+mod writing;
+mod written;
+
+pub use written::{CriterionSteps, Written, WrittenFile, write};

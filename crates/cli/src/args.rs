@@ -5,6 +5,7 @@
 pub(crate) mod compat;
 mod everywhere;
 pub(crate) mod help;
+pub(crate) mod lint;
 mod manifest;
 pub(crate) mod options;
 pub(crate) mod orch;
@@ -13,6 +14,7 @@ pub(crate) mod run_verbs;
 pub(crate) mod session;
 pub(crate) mod stored;
 pub(crate) mod task;
+pub(crate) mod test;
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -57,8 +59,14 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Have a task in plain words done, and judge the result by evidence
     Do(Box<task::DoArgs>),
-    /// Check recipes and show every problem, without running anything
+    /// Check recipes and test files and show every problem, without running anything
     Validate(ValidateArgs),
+    /// Find what is dubious in valid recipes, such as checks that cannot fail
+    #[command(after_help = "Without FILE: the recipes in the current directory and in ./recipes.\n\
+                      Exit code 1: an error was found; with --deny warning, also a warning.")]
+    Lint(lint::LintArgs),
+    /// Run the cases of test files, with answers in place of agents
+    Test(Box<test::TestArgs>),
     /// Explain a recipe: its steps, conditions, limits and sub-recipes
     Explain(ExplainArgs),
     /// List the recipes that can be run by name
@@ -69,6 +77,8 @@ pub(crate) enum Verb {
     Show(stored::ShowArgs),
     /// Show the output of a run's steps
     Logs(stored::LogsArgs),
+    /// Say why a step of a run ran, was skipped, kept or re-run
+    Why(stored::WhyArgs),
     /// Resume an interrupted, failed or waiting run
     Resume(stored::ResumeArgs),
     /// List the questions that wait for a person, oldest first
@@ -87,7 +97,7 @@ pub(crate) enum Verb {
     Doctor(DoctorArgs),
     /// Turn any text into the name of a git branch
     BranchName(BranchNameArgs),
-    /// Print the JSON Schema of recipes
+    /// Print the JSON Schema of recipes, or of test files
     Schema(SchemaArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
@@ -148,7 +158,7 @@ pub(crate) struct RunArgs {
 /// Checking recipes.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Recipe files or names
+    /// Recipe files or names, or test files
     #[arg(value_name = "RECIPE")]
     pub(crate) recipes: Vec<String>,
     #[command(flatten)]
@@ -250,6 +260,9 @@ pub(crate) struct BranchNameArgs {
 /// Printing the schema.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
+    /// Print the JSON Schema of test files instead
+    #[arg(long)]
+    pub(crate) tests: bool,
     #[command(flatten)]
     pub(crate) format: Format,
 }

@@ -36,7 +36,7 @@ pub fn run() -> impl Termination {
     }
     let environment = Environment::read();
     let mut out = Out::new(&environment);
-    if arguments.len() < 2 && environment.stderr_is_terminal {
+    if arguments.len() < 2 {
         return commands::welcome::show(&mut out);
     }
     let exit = match args::parse(arguments.clone()) {

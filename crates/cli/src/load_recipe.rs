@@ -6,7 +6,7 @@ use std::path::Path;
 
 use recipe::{
     check::{Checked, LoadError, Loaded, Loader, check},
-    diagnostic::did_you_mean,
+    diagnostic::{Diagnostic, did_you_mean},
     plan::Plan,
     source::Sources,
     value::Value,
@@ -43,6 +43,14 @@ pub(crate) fn library(places: &Places, environment: &Environment) -> Library {
     let working_dir = places.working_dir.as_deref().map(|dir| environment.absolute(dir));
     let cwd = || environment.machine.cwd.clone();
     environment.machine.library(&places.recipe_dirs, &working_dir.unwrap_or_else(cwd))
+}
+
+/// Says how to run a recipe that has the name of a command.
+pub(crate) fn note_namesake(verb: &str, library: &Library, out: &mut Out) {
+    if library.root(verb).is_ok() {
+        let run = plain(&format!("run {verb}"));
+        out.notice(&format!("note: a recipe is called `{verb}` too; `{run}` runs it"));
+    }
 }
 
 /// The requested recipe.
@@ -153,21 +161,30 @@ pub(crate) fn fitted(
 
 /// Writes the problems of a recipe to stderr.
 pub(crate) fn report(checked: &Checked, environment: &Environment, out: &mut Out) {
-    if checked.diagnostics.is_empty() {
+    report_problems(&checked.diagnostics, &checked.sources, environment, out);
+}
+
+/// Writes problems of files to stderr.
+pub(crate) fn report_problems(
+    problems: &[Diagnostic],
+    sources: &Sources,
+    environment: &Environment,
+    out: &mut Out,
+) {
+    if problems.is_empty() {
         return;
     }
-    let text = diagnostics::report(&checked.diagnostics, &checked.sources, look(environment));
-    let secrets = secrets_in(&checked.sources);
+    let text = diagnostics::report(problems, sources, look(environment));
+    let secrets = secrets_in(sources);
     out.notice_if_any(&secrets.text(&text));
     let workflow = Workflow::around(environment);
-    for line in workflow.iter().flat_map(|workflow| workflow.problems(&checked.diagnostics, &checked.sources))
-    {
+    for line in workflow.iter().flat_map(|workflow| workflow.problems(problems, sources)) {
         out.notice(&secrets.text(&line));
     }
 }
 
 /// The secrets in the lines that problems point at, even if the rest of a recipe is broken.
-fn secrets_in(sources: &Sources) -> Mask {
+pub(crate) fn secrets_in(sources: &Sources) -> Mask {
     let roots = sources.iter().filter_map(|(file, _)| recipe::yaml::parse_with_duplicates(sources, file));
     let roots: Vec<Node> = roots.collect();
     let declared = roots.iter().filter_map(|root| Some(root.get("secrets")?.value.to_value()));
@@ -232,7 +249,7 @@ pub(crate) fn accept(checked: Checked) -> Result<Plan, Checked> {
 }
 
 /// The look of problems on stderr.
-fn look(environment: &Environment) -> Look {
+pub(crate) fn look(environment: &Environment) -> Look {
     Look { colour: environment.stderr_colour, width: environment.width }
 }
 

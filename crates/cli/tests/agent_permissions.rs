@@ -183,12 +183,37 @@ fn doctor_asks_each_program_for_one_word() {
         (&"zoo-model".into(), &0.25.into())
     );
     let codex = check("codex");
-    assert_eq!(
-        (&codex["asked"]["answered"], &codex["status"]),
-        (&false.into(), &"unusable".into()),
-        "{codex}"
-    );
+    assert_eq!((&codex["asked"]["answered"], &codex["status"]), (&false.into(), &"failed".into()), "{codex}");
     assert!(codex["asked"]["cost_usd"].is_null(), "unknown is not zero: {codex}");
     assert_eq!(check("gemini")["asked"], serde_json::Value::Null);
     assert!(env.run(["runs"]).stdout.is_empty() || !env.run(["runs"]).stdout.contains("doctor"));
+}
+
+#[test]
+fn a60_only_an_answer_verifies_an_agent() {
+    let env = env()
+        .agent("claude", "[ \"$1\" = --version ] && { echo 1.0; exit; }; result ready")
+        .agent("codex", "[ \"$1\" = --version ] && { echo 1.0; exit; }; echo no login >&2; exit 1");
+    env.run([""; 0]);
+    for _ in 0..2 {
+        let output = env.run(["doctor"]);
+        assert!(!output.all().contains("verified") && !output.all().contains("http"), "{}", output.all());
+        assert!(output.stdout.contains(", login unknown"), "{}", output.all());
+        assert!(output.stdout.contains("absent (not found in PATH)"), "{}", output.all());
+    }
+    let asked = env.run(["doctor", "--agents"]);
+    assert!(asked.stderr.contains("may cost money"), "{}", asked.all());
+    // what came of it is remembered
+    let output = env.run(["doctor"]);
+    let line = |name: &str| {
+        let lines: Vec<&str> = output.stdout.lines().collect();
+        let number = lines.iter().position(|line| line.contains(name)).unwrap();
+        lines[number..].iter().take(2).copied().collect::<Vec<_>>().join("\n")
+    };
+    assert!(line(" claude ").contains("verified (20"), "{}", output.all());
+    assert!(line(" codex ").contains("failed (does not answer: "), "{}", output.all());
+    assert!(line(" codex ").contains("fix: log in"), "{}", output.all());
+    // another version of the program may be logged out
+    env.put_agent("claude", "[ \"$1\" = --version ] && { echo 2.0; exit; }; result ready");
+    assert!(!env.run(["doctor"]).all().contains("verified"));
 }

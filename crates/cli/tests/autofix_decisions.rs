@@ -186,9 +186,8 @@ fn a_question_after_an_accepted_repair_is_put_in_the_same_way() {
 fn a_terminal_asks_about_a_repair_and_about_what_follows() {
     let more = "  - {id: q, ask: 'go on?'}\n  - {id: three, command: echo three >> ledger}\n";
     let env = repaired(&format!("{BROKEN}{more}"), &format!("{}{more}", fixed()));
-    env.write("line.sh", format!("stty cols 100 rows 30\n{PROGRAM} r.yaml --auto-fix\necho \"code $?\"\n"));
     let input = "sleep 3; echo accept; sleep 3; echo approve; sleep 2";
-    let output = env.shell(&format!("({input}) | script -qfec 'bash line.sh' /dev/null"));
+    let output = env.typed("$RUNNER r.yaml --auto-fix", input);
     assert!(output.stdout.contains("code 0"), "{}", output.all());
     for part in ["? auto-fix/repair-1: Use the repair of", "grep -q one ledger", "? q: go on?"] {
         assert!(output.stdout.contains(part), "{part}: {}", output.all());

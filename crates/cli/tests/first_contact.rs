@@ -131,10 +131,9 @@ fn doctor_finds_installed_programs() {
     assert_eq!(find("claude")["version"], "9.9 (Fake)");
     assert!(find("claude")["path"].as_str().unwrap().ends_with("bin/claude"));
     // what a configuration names is not started: it may be anything
-    assert_eq!(find("mine")["status"], "ok");
+    assert_eq!(find("mine")["status"], "found");
     assert_eq!(find("mine")["version"], serde_json::Value::Null);
-    assert!(find("mine")["detail"].as_str().unwrap().contains("found, not tested"));
-    assert_eq!(find("codex")["status"], "unusable");
+    assert_eq!(find("codex")["status"], "failed");
     assert!(find("codex")["detail"].as_str().unwrap().contains("broken"));
     assert!(find("codex")["fix"].is_string());
     assert_eq!(find("gemini")["status"], "absent");
@@ -174,7 +173,7 @@ fn a_program_that_is_not_executable_is_made_so() {
     assert!(doctor.stdout.contains("fix: chmod +x ./parrot.sh"), "{}", doctor.all());
     assert_eq!(env.shell("chmod +x ./parrot.sh; \"$RUNNER\" ask.yaml").code, 0);
     let doctor = env.run(["doctor"]);
-    assert!(doctor.stdout.contains("found, not tested"), "{}", doctor.all());
+    assert!(doctor.stdout.contains("found (./parrot.sh), login unknown"), "{}", doctor.all());
 }
 
 #[test]

@@ -5,13 +5,12 @@ use testkit::{Screen, TestEnv};
 const WIDTH: usize = 60;
 
 fn world() -> TestEnv {
-    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).env("TERM", "xterm").env("SHELL", "/bin/bash")
+    TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
 }
 
 /// Everything that a command line wrote to a terminal.
 fn typed(world: &TestEnv, line: &str) -> String {
-    world.write("line.sh", format!("stty cols {WIDTH} rows 20 -echo\n{line}\n"));
-    world.shell("script -qfec 'bash line.sh' /dev/null").stdout
+    world.terminal(WIDTH, 20, line).written()
 }
 
 /// The lines that are left after all that was written, without empty ones.
@@ -76,6 +75,7 @@ fn an_interrupted_run_leaves_a_clean_screen() {
     let left = screen(&written);
     assert!(left.iter().any(|line| line.contains("interrupted: stopping running steps")), "{left:#?}");
     assert!(!left.iter().any(|line| line.starts_with("▶ a") || line.contains(" done, ")), "{left:#?}");
+    assert!(left.iter().any(|line| line.starts_with("■ a (1/1) interrupted after ")), "{left:#?}");
     assert!(left.last().unwrap().contains("recipe-runner-rs logs"), "{left:#?}");
 }
 

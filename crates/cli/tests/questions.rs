@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use testkit::{Output, TestEnv, until};
+use testkit::{TestEnv, until};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs")).env("TERM", "xterm").env("SHELL", "/bin/bash")
@@ -19,21 +19,6 @@ fn asking() -> TestEnv {
     env().file("r.yaml", APPROVE).file("notes.md", "one\n")
 }
 
-fn answer(env: &TestEnv, words: &str) -> Output {
-    env.run(["answer", "last"].into_iter().chain(words.split(' ')))
-}
-
-fn waiting(env: &TestEnv) -> Vec<Json> {
-    let output = env.run(["waiting", "--output-format", "json"]);
-    assert_eq!(output.code, 0, "{}", output.all());
-    output.json().as_array().cloned().unwrap_or_default()
-}
-
-/// How many events of this kind the journal of the last run has.
-fn events(env: &TestEnv, kind: &str) -> usize {
-    env.records().iter().filter(|record| record["event"].get(kind).is_some()).count()
-}
-
 #[test]
 fn a_run_waits_and_an_answer_continues_it() {
     let env = asking();
@@ -46,16 +31,16 @@ fn a_run_waits_and_an_answer_continues_it() {
     assert_eq!(output.step("approve")["status"], "waiting");
     assert_eq!(json["asks"][0]["question"], "Publish 1.4?");
     assert_eq!(env.run(["runs", "--output-format", "json"]).json()[0]["status"], "waiting");
-    let asked = &waiting(&env)[0];
+    let asked = &env.waiting()[0];
     assert_eq!((&asked["step"], &asked["digest"]), (&Json::from("approve"), &json["asks"][0]["digest"]));
     assert!(asked["command"].as_str().is_some_and(|command| command.contains(" approve approve")), "{asked}");
     assert!(output.stderr.contains("recipe-runner-rs answer"), "{}", output.all());
 
-    let done = answer(&env, "approve --set count=3 --set reason=fine");
+    let done = env.answer("approve --set count=3 --set reason=fine");
     assert_eq!(done.code, 0, "{}", done.all());
     assert!(done.stdout.contains("3 ") && done.stdout.contains(" cli\n"), "{}", done.all());
     assert_eq!((env.read("built"), env.read("published")), ("x\n".into(), "x\n".into()));
-    assert!(waiting(&env).is_empty());
+    assert!(env.waiting().is_empty());
     let show = env.run(["show", "last", "--output-format", "json"]);
     let value: Json =
         serde_json::from_str(show.step("approve")["output"].as_str().unwrap_or("")).unwrap_or_default();
@@ -66,10 +51,10 @@ fn a_run_waits_and_an_answer_continues_it() {
     let answered = env.records().into_iter().find_map(|record| record["event"].get("answered").cloned());
     assert_eq!(answered.unwrap_or_default()["origin"]["surface"], "cli");
 
-    let again = answer(&env, "reject");
+    let again = env.answer("reject");
     assert_eq!(again.code, 7, "{}", again.all());
     assert!(again.stderr.contains("already answered: `approve` by "), "{}", again.all());
-    assert_eq!(events(&env, "answered"), 1);
+    assert_eq!(env.events("answered"), 1);
 }
 
 #[test]
@@ -86,18 +71,18 @@ fn a_wrong_answer_is_refused_with_all_its_problems_and_records_nothing() {
         ("nope approve", &["has no question `nope`"]),
         ("approve --set count", &["FIELD=VALUE"]),
     ] {
-        let output = answer(&env, words);
+        let output = env.answer(words);
         assert_eq!(output.code, 2, "{words}: {}", output.all());
         for problem in problems {
             assert!(output.stderr.contains(problem), "{words}: {problem}: {}", output.all());
         }
     }
     assert_eq!(env.records().len(), before);
-    let json = answer(&env, "maybe --output-format json");
+    let json = env.answer("maybe --output-format json");
     assert_eq!((json.code, json.json()["taken"].clone()), (2, false.into()), "{}", json.all());
     // wrong words are refused first, also if the question is answered
-    assert_eq!(answer(&env, "approve").code, 0);
-    assert_eq!(answer(&env, "maybe").code, 2);
+    assert_eq!(env.answer("approve").code, 0);
+    assert_eq!(env.answer("maybe").code, 2);
     assert_eq!(env.run(["answer", "nothing", "approve"]).code, 3);
 }
 
@@ -105,18 +90,18 @@ fn a_wrong_answer_is_refused_with_all_its_problems_and_records_nothing() {
 fn changed_contents_are_shown_and_the_question_is_put_again() {
     let env = asking();
     env.run(["r.yaml"]);
-    let seen = waiting(&env)[0]["digest"].as_str().unwrap_or_default().to_owned();
+    let seen = env.waiting()[0]["digest"].as_str().unwrap_or_default().to_owned();
     env.write("notes.md", "one\ntwo\n");
-    let output = answer(&env, "approve");
+    let output = env.answer("approve");
     assert_eq!(output.code, 7, "{}", output.all());
     assert!(output.stderr.contains("+ two"), "{}", output.all());
     assert_eq!(env.run(["runs", "--output-format", "json"]).json()[0]["status"], "waiting");
-    let now = waiting(&env)[0]["digest"].as_str().unwrap_or_default().to_owned();
+    let now = env.waiting()[0]["digest"].as_str().unwrap_or_default().to_owned();
     assert_ne!(seen, now);
     // the surface says what the person saw
-    assert_eq!(answer(&env, &format!("approve --digest {seen}")).code, 7);
+    assert_eq!(env.answer(&format!("approve --digest {seen}")).code, 7);
     assert!(!env.path("published").exists());
-    let done = answer(&env, &format!("approve --digest {now}"));
+    let done = env.answer(&format!("approve --digest {now}"));
     assert_eq!(done.code, 0, "{}", done.all());
     assert_eq!(env.read("published"), "x\n");
 }
@@ -125,7 +110,7 @@ fn changed_contents_are_shown_and_the_question_is_put_again() {
 fn a_rejected_step_fails_and_own_choices_do_not() {
     let env = asking();
     env.run(["r.yaml"]);
-    let output = answer(&env, "reject --comment risky");
+    let output = env.answer("reject --comment risky");
     assert_eq!(output.code, 1, "{}", output.all());
     assert!(output.stderr.contains("rejected by ") && output.stderr.contains(": risky"), "{}", output.all());
     let own = "name: o\nsteps: [{id: q, ask: 'how?', choices: [a, reject]}, {id: z, command: 'echo {{q.choice}}'}]\n";
@@ -140,13 +125,13 @@ fn a_live_run_takes_answers_from_its_inbox() {
         "name: r\nsteps:\n- {id: q, ask: 'ok?', parallel_group: g}\n- {id: a, command: 'touch begun; sleep 0.2', parallel_group: g}\n- {id: z, command: 'echo {{q.by}}'}\n",
     );
     let started = env.spawn(["r.yaml", "--wait"]);
-    until("the question waits", || waiting(&env).len() == 1);
-    assert_eq!(answer(&env, "maybe").code, 2);
-    let taken = answer(&env, "approve");
+    until("the question waits", || env.waiting().len() == 1);
+    assert_eq!(env.answer("maybe").code, 2);
+    let taken = env.answer("approve");
     assert_eq!((taken.code, taken.stdout.contains("continues")), (0, true), "{}", taken.all());
     let output = started.wait();
     assert_eq!(output.code, 0, "{}", output.all());
-    assert_eq!((events(&env, "answered"), events(&env, "run_resumed")), (1, 0));
+    assert_eq!((env.events("answered"), env.events("run_resumed")), (1, 0));
 }
 
 #[test]
@@ -157,7 +142,7 @@ fn of_many_answers_at_once_exactly_one_is_taken() {
         if started.is_none() {
             env.run(["r.yaml"]);
         }
-        until("the question waits", || waiting(&env).len() == 1);
+        until("the question waits", || env.waiting().len() == 1);
         let all: Vec<_> = (0..4).map(|_| env.spawn(["answer", "last", "approve"])).collect();
         let codes: Vec<i32> = all.into_iter().map(|one| one.wait().code).collect();
         if let Some(started) = started {
@@ -165,7 +150,7 @@ fn of_many_answers_at_once_exactly_one_is_taken() {
         }
         assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
         assert!(codes.iter().all(|code| matches!(code, 0 | 7)), "{codes:?}");
-        assert_eq!((events(&env, "answered"), env.read("published")), (1, "x\n".into()));
+        assert_eq!((env.events("answered"), env.read("published")), (1, "x\n".into()));
     }
 }
 
@@ -173,18 +158,18 @@ fn of_many_answers_at_once_exactly_one_is_taken() {
 fn a_killed_run_keeps_its_question_and_its_answer() {
     let env = asking();
     let started = env.spawn(["r.yaml", "--wait"]);
-    until("the question waits", || waiting(&env).len() == 1);
+    until("the question waits", || env.waiting().len() == 1);
     started.kill();
-    assert_eq!(waiting(&env).len(), 1, "it still waits");
-    let recorded = answer(&env, "approve --no-resume --set count=7");
+    assert_eq!(env.waiting().len(), 1, "it still waits");
+    let recorded = env.answer("approve --no-resume --set count=7");
     assert_eq!(recorded.code, 0, "{}", recorded.all());
-    assert!(waiting(&env).is_empty());
+    assert!(env.waiting().is_empty());
     assert!(!env.path("published").exists());
-    assert_eq!(answer(&env, "reject").code, 7);
+    assert_eq!(env.answer("reject").code, 7);
     let output = env.run(["resume", "last"]);
     assert_eq!((output.code, output.stdout.contains("7 ")), (0, true), "{}", output.all());
     assert_eq!(
-        (env.read("built"), env.read("published"), events(&env, "answered")),
+        (env.read("built"), env.read("published"), env.events("answered")),
         ("x\n".into(), "x\n".into(), 1)
     );
 }
@@ -234,13 +219,13 @@ fn a_failed_group_withdraws_its_question_and_a_resume_puts_it_again() {
         );
     let output = env.run(["r.yaml"]);
     assert_eq!(output.code, 1, "{}", output.all());
-    assert!(waiting(&env).is_empty());
-    assert_eq!(answer(&env, "s/i approve").code, 7);
+    assert!(env.waiting().is_empty());
+    assert_eq!(env.answer("s/i approve").code, 7);
     env.write("ok", "");
     let output = env.run(["resume", "last", "--output-format", "json"]);
     assert_eq!((output.code, output.step("s")["status"].clone()), (6, "waiting".into()), "{}", output.all());
-    assert_eq!(waiting(&env)[0]["step"], "s/i");
-    assert_eq!(answer(&env, "approve").code, 0);
+    assert_eq!(env.waiting()[0]["step"], "s/i");
+    assert_eq!(env.answer("approve").code, 0);
     assert_eq!(env.read("first"), "x\n");
 }
 
@@ -254,15 +239,15 @@ fn several_questions_are_named_and_listed_oldest_first() {
     let later = "name: later\nsteps: [{id: '0', ask: 'later?'}]\n";
     env.write("later.yaml", later);
     env.run(["later.yaml", "--state-dir", "other"]);
-    assert_eq!(waiting(&env).len(), 2, "another state directory has its own questions");
+    assert_eq!(env.waiting().len(), 2, "another state directory has its own questions");
     // a time without its last zeros comes first only without the letter after it
     let time = |ask: &Json| ask["since"].as_str().unwrap_or_default().trim_end_matches('Z').to_owned();
-    let since: Vec<String> = waiting(&env).iter().map(time).collect();
+    let since: Vec<String> = env.waiting().iter().map(time).collect();
     assert!(since.is_sorted(), "{since:?}");
-    let output = answer(&env, "approve");
+    let output = env.answer("approve");
     assert_eq!(output.code, 2, "{}", output.all());
-    assert_eq!(answer(&env, "a approve").code, 6);
-    assert_eq!(answer(&env, "approve").code, 0);
+    assert_eq!(env.answer("a approve").code, 6);
+    assert_eq!(env.answer("approve").code, 0);
     assert_eq!(env.read("z"), "x\n");
 }
 
@@ -305,7 +290,7 @@ fn secret_fields_are_masked_everywhere() {
     let env = env();
     let recipe = "name: r\nsteps:\n- {id: q, ask: 'token?', fields: [{name: pin, type: secret}]}\n- {id: z, command: 'echo got {{q.pin}}'}\n";
     assert_eq!(env.text(recipe, &[]).code, 6);
-    let output = answer(&env, "approve --set pin=hunter22");
+    let output = env.answer("approve --set pin=hunter22");
     assert_eq!((output.code, output.stdout.contains("got [REDACTED]")), (0, true), "{}", output.all());
     for words in ["show last --output-format json", "show last", "logs last", "runs"] {
         let output = env.run(words.split(' '));
@@ -324,19 +309,11 @@ fn a_missing_shown_file_fails_the_step_with_its_name() {
     );
 }
 
-/// Answers typed at a terminal, and everything that it shows.
-fn typed(env: &TestEnv, input: &str) -> Output {
-    env.write("line.sh", "recipe-runner-rs r.yaml\n");
-    let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
-    env.write("line.sh", format!("stty cols 100 rows 30\n{program} r.yaml\necho \"code $?\"\n"));
-    env.shell(&format!("({input}) | script -qfec 'bash line.sh' /dev/null"))
-}
-
 #[test]
 fn a_terminal_asks_checks_and_asks_again() {
     let env = asking();
-    let output = typed(
-        &env,
+    let output = env.typed(
+        "$RUNNER r.yaml",
         "sleep 1; echo maybe; sleep 0.5; echo approve; sleep 0.5; echo fine; sleep 0.5; echo x; sleep 0.5; echo 3; sleep 2",
     );
     assert!(output.stdout.contains("code 0"), "{}", output.all());
@@ -355,7 +332,7 @@ fn an_answer_from_elsewhere_takes_the_question_away() {
     let env = asking();
     let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
     let answer = format!("sleep 1.5; {program} answer last approve > /dev/null; sleep 2");
-    let output = typed(&env, &answer);
+    let output = env.typed("$RUNNER r.yaml", &answer);
     assert!(output.stdout.contains("code 0"), "{}", output.all());
     assert!(output.stdout.contains("answered `approve` by "), "{}", output.all());
     assert_eq!(env.read("published"), "x\n");

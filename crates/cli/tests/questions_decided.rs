@@ -1,24 +1,10 @@
 //! The word of a person holds: no agent and no retry overrides it, and it is used only for what the person saw.
 
 use serde_json::{Value as Json, json};
-use testkit::{Output, TestEnv};
+use testkit::TestEnv;
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"))
-}
-
-fn answer(env: &TestEnv, words: &str) -> Output {
-    env.run(["answer", "last"].into_iter().chain(words.split(' ')))
-}
-
-fn waiting(env: &TestEnv) -> Vec<Json> {
-    let output = env.run(["waiting", "--output-format", "json"]);
-    assert_eq!(output.code, 0, "{}", output.all());
-    output.json().as_array().cloned().unwrap_or_default()
-}
-
-fn count(env: &TestEnv, kind: &str) -> usize {
-    env.records().iter().filter(|record| record["event"].get(kind).is_some()).count()
 }
 
 const INNER: &str = "name: inner\nsteps:\n- {id: q, ask: 'ok?'}\n- {id: i, command: 'echo x >> published'}\n";
@@ -44,7 +30,7 @@ fn no_agent_recovers_what_a_person_did_not_approve() {
         assert_eq!((output.code, env.calls()), (1, 0), "{question}: {}", output.all());
         assert!(!env.path("published").exists(), "{question}");
         if given.is_some() {
-            assert_eq!(count(&env, "question_put"), 1, "{question}: {}", output.all());
+            assert_eq!(env.events("question_put"), 1, "{question}: {}", output.all());
             assert!(output.stderr.contains("rejected by "), "{}", output.all());
         }
     }
@@ -67,7 +53,7 @@ fn the_time_between_runs_is_not_work() {
     let env = env().file("r.yaml", recipe);
     assert_eq!(env.run(["r.yaml"]).code, 6);
     pause();
-    assert_eq!(answer(&env, "approve --no-resume").code, 0);
+    assert_eq!(env.answer("approve --no-resume").code, 0);
     let started = env.spawn(["resume", "last"]);
     env.wait_for("slow");
     started.kill();
@@ -76,7 +62,7 @@ fn the_time_between_runs_is_not_work() {
     assert_eq!(env.run(["resume", "last"]).code, 6);
     assert!(took(&env).iter().all(|seconds| *seconds < 3.0), "waiting: {:?}", took(&env));
     pause();
-    let done = answer(&env, "approve --output-format json");
+    let done = env.answer("approve --output-format json");
     assert_eq!(done.code, 0, "{}", done.all());
     assert!(done.json()["duration"].as_f64().is_some_and(|seconds| seconds < 3.0), "{}", done.all());
     assert!(took(&env).iter().all(|seconds| *seconds < 3.0), "completed: {:?}", took(&env));
@@ -105,7 +91,7 @@ fn auto_fix_leaves_a_rejected_run_alone() {
         }
         let output = env.run(arguments);
         assert_eq!((output.code, env.script_calls()), (1, 0), "{question}: {}", output.all());
-        assert_eq!((count(&env, "question_put"), count(&env, "run_resumed")), (1, 0), "{question}");
+        assert_eq!((env.events("question_put"), env.events("run_resumed")), (1, 0), "{question}");
     }
 }
 
@@ -125,7 +111,7 @@ fn a_recorded_answer_holds_only_for_the_question_that_was_answered() {
     ] {
         let env = env().file("r.yaml", SHOWN).file("notes.md", "one\n");
         assert_eq!(env.run(["r.yaml"]).code, 6);
-        assert_eq!(answer(&env, "approve --no-resume").code, 0);
+        assert_eq!(env.answer("approve --no-resume").code, 0);
         env.write("r.yaml", &text);
         env.write("notes.md", notes);
         let resumed = env.run(["resume", "last"].iter().chain(arguments).copied());
@@ -136,17 +122,17 @@ fn a_recorded_answer_holds_only_for_the_question_that_was_answered() {
             resumed.all()
         );
         assert!(!env.path("published").exists());
-        assert_eq!(waiting(&env).len(), 1);
-        assert_eq!(answer(&env, "approve").code, 0);
+        assert_eq!(env.waiting().len(), 1);
+        assert_eq!(env.answer("approve").code, 0);
     }
     let env = env().file("r.yaml", SHOWN).file("notes.md", "one\n");
     assert_eq!(env.run(["r.yaml"]).code, 6);
-    assert_eq!(answer(&env, "approve --no-resume").code, 0);
+    assert_eq!(env.answer("approve --no-resume").code, 0);
     // another change of the recipe does not touch the question
     env.write("r.yaml", SHOWN.replace("{{v}} >> pub", "{{v}} again >> pub"));
     let resumed = env.run(["resume", "last", "--recipe", "r.yaml"]);
     assert_eq!((resumed.code, env.read("published").as_str()), (0, "approve 1 again\n"), "{}", resumed.all());
-    assert_eq!((count(&env, "question_put"), count(&env, "answered")), (1, 1));
+    assert_eq!((env.events("question_put"), env.events("answered")), (1, 1));
 }
 
 #[test]
@@ -155,7 +141,7 @@ fn a_shown_file_that_is_gone_is_never_approved() {
     assert_eq!(env.run(["r.yaml"]).code, 6);
     assert_eq!(env.shell("rm notes.md").code, 0);
     for _ in 0..3 {
-        let refused = answer(&env, "approve");
+        let refused = env.answer("approve");
         assert_eq!(refused.code, 7, "{}", refused.all());
         assert!(
             refused.stderr.contains("`notes.md`, which `q` shows, cannot be read any more"),
@@ -165,7 +151,7 @@ fn a_shown_file_that_is_gone_is_never_approved() {
     }
     assert!(!env.path("published").exists());
     env.write("notes.md", "one\n");
-    assert_eq!(answer(&env, "approve").code, 0);
+    assert_eq!(env.answer("approve").code, 0);
 }
 
 #[test]
@@ -175,10 +161,10 @@ fn the_difference_of_a_shown_file_hides_secrets() {
     let env = env().file("r.yaml", recipe).file("notes.md", "one\n");
     assert_eq!(env.run(["r.yaml"]).code, 6);
     env.write("notes.md", "key hunter2hunter2\n");
-    let refused = answer(&env, "approve");
+    let refused = env.answer("approve");
     assert_eq!(refused.code, 7, "{}", refused.all());
     assert!(refused.stderr.contains("+ key [REDACTED]"), "{}", refused.all());
-    let other = answer(&env, "approve --digest nothing");
+    let other = env.answer("approve --digest nothing");
     assert_eq!(other.code, 7, "{}", other.all());
     assert!(other.stderr.contains("the digest is not that of the question `q`"), "{}", other.all());
 }
@@ -200,7 +186,7 @@ fn a_timeout_gives_the_fields_their_defaults() {
 fn an_answered_run_waits_for_its_resume() {
     let env = env().file("r.yaml", SHOWN).file("notes.md", "one\n");
     assert_eq!(env.run(["r.yaml"]).code, 6);
-    assert_eq!(answer(&env, "approve --no-resume").code, 0);
+    assert_eq!(env.answer("approve --no-resume").code, 0);
     let listed = env.run(["runs", "--output-format", "json"]).json()[0].clone();
     assert_eq!((&listed["status"], &listed["exit_code"]), (&json!("waiting"), &json!(6)), "{listed}");
     assert!(listed["error"].as_str().unwrap_or_default().contains("the run is not resumed yet"), "{listed}");
@@ -216,7 +202,7 @@ fn instances_of_a_question_are_named_with_a_dot_too() {
     let env = env().file("r.yaml", recipe);
     let output = env.run(["r.yaml", "--set", "ask.q.1=approve", "--set", "ask.q.1.n=x"]);
     assert_eq!(output.code, 6, "{}", output.all());
-    assert_eq!(answer(&env, "q.0 approve").code, 0);
+    assert_eq!(env.answer("q.0 approve").code, 0);
     let repro =
         env.run(["show", "last", "--output-format", "json"]).json()["evidence"]["repro_command"].clone();
     let repro = repro.as_str().unwrap_or_default();
@@ -250,7 +236,7 @@ fn a_waiting_run_is_not_lost_and_not_pruned() {
     assert_eq!(shown["evidence"]["attempts"][0]["outcome"], Json::Null, "{shown}");
     let pruned = env.run(["prune", "--keep", "0"]);
     assert!(pruned.stderr.contains("kept, because it waits for a person"), "{}", pruned.all());
-    assert_eq!(waiting(&env).len(), 1);
+    assert_eq!(env.waiting().len(), 1);
     assert_eq!(env.run(["cancel", "last"]).code, 0);
     assert_eq!(env.run(["prune", "--keep", "0"]).code, 0);
     assert_eq!(env.run_ids().len(), 0);
@@ -263,12 +249,12 @@ fn a_step_that_needs_a_person_waits_and_does_not_fail() {
     let output = env.run(["r.yaml", "--output-format", "json"]);
     assert_eq!((output.code, output.step("a")["status"].clone()), (6, json!("waiting")), "{}", output.all());
     assert!(!env.path("hooked").exists());
-    let listed = waiting(&env);
+    let listed = env.waiting();
     assert_eq!((listed.len(), &listed[0]["step"]), (1, &json!("a")), "{listed:?}");
     assert!(listed[0]["command"].as_str().unwrap_or_default().contains(" resume "), "{listed:?}");
     env.write("ready", "");
     assert_eq!(env.run(["resume", "last"]).code, 0);
-    assert!(waiting(&env).is_empty());
+    assert!(env.waiting().is_empty());
 }
 
 #[test]
@@ -281,11 +267,8 @@ fn explain_says_which_fields_are_needed() {
 #[test]
 fn a_terminal_does_not_show_a_secret_that_is_typed() {
     let recipe = "name: r\nsteps: [{id: q, ask: 'ok?', fields: [{name: pin, type: secret}]}, {id: z, command: 'test {{q.pin}} = hunter22'}]\n";
-    let env = env().env("TERM", "xterm").env("SHELL", "/bin/bash").file("r.yaml", recipe);
-    let program = env!("CARGO_BIN_EXE_recipe-runner-rs");
-    env.write("line.sh", format!("stty cols 100 rows 30\n{program} r.yaml\necho \"code $?\"\n"));
-    let input = "sleep 1; echo approve; sleep 1; echo hunter22; sleep 2";
-    let output = env.shell(&format!("({input}) | script -qfec 'bash line.sh' /dev/null"));
+    let env = env().file("r.yaml", recipe);
+    let output = env.typed("$RUNNER r.yaml", "sleep 1; echo approve; sleep 1; echo hunter22; sleep 2");
     assert!(output.stdout.contains("code 0"), "{}", output.all());
     assert!(!output.stdout.contains("hunter22"), "{}", output.all());
 }

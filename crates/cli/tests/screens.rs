@@ -227,3 +227,31 @@ fn nothing_is_said_to_a_workflow_that_is_not_there() {
     let output = env().text(&steps("- {id: a, command: exit 1}"), &[]);
     has_not(&output, &["::group::", "::error"]);
 }
+
+#[test]
+fn an_interrupted_step_has_a_line_of_its_own() {
+    let recipe = steps("- {id: a, command: echo done}\n- {id: n, recipe: inner}");
+    let inner = steps("- {id: b, command: 'printf half; echo x > up; sleep 60'}");
+    for (arguments, expected) in [
+        (&["r.yaml"][..], "[step 01/01 n/b] interrupted after "),
+        (&["r.yaml", "--progress"], "\n■ n/b (1/1) interrupted after "),
+    ] {
+        let env = env().file("r.yaml", &recipe).file("inner.yaml", &inner);
+        let started = env.spawn(arguments.iter().copied());
+        env.wait_for("up");
+        started.signal("INT");
+        let output = started.wait();
+        assert_eq!(output.code, 130, "{}", output.all());
+        assert_eq!(output.stderr.matches(expected).count(), 1, "{}", output.all());
+    }
+    // the summary of GitHub Actions does not call it running
+    let env = env().env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", "summary.md");
+    let env = env.file("r.yaml", &recipe).file("inner.yaml", &inner);
+    let started = env.spawn(["r.yaml"]);
+    env.wait_for("up");
+    started.signal("INT");
+    let output = started.wait();
+    let summary = env.read("summary.md");
+    assert!(summary.contains("| n/b | ■ interrupted |"), "{summary}{}", output.all());
+    assert!(output.stderr.contains("::endgroup::"), "{}", output.all());
+}

@@ -309,6 +309,7 @@ fn undisturbed(plan: &Plan, seed: u64) -> Run<'_> {
         recipe: "top".to_owned(),
         pid: 1,
         origin: None,
+        performer: engine::run::event::PerformerKind::Process,
     };
     run.record(Event::RunStarted(started), None);
     assert!(run.go());

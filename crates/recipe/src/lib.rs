@@ -17,6 +17,7 @@ pub mod json;
 pub mod member;
 pub mod plan;
 pub mod scope;
+pub mod secret_name;
 pub mod shell;
 pub mod source;
 pub mod step_facts;

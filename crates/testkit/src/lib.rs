@@ -1,5 +1,6 @@
 //! For tests only: a hermetic world to run the program in, and programs to play with.
 
+mod asking;
 pub mod model_server;
 pub mod project;
 mod screen;

@@ -51,6 +51,12 @@ impl Terminal {
 
     /// Waits until the command line has ended.
     pub fn wait(self) -> Screen {
-        Screen::of(self.columns, &self.started.wait().stdout)
+        let columns = self.columns;
+        Screen::of(columns, &self.written())
+    }
+
+    /// The same, and gives everything that was written to the terminal.
+    pub fn written(self) -> String {
+        self.started.wait().stdout
     }
 }

@@ -9,6 +9,7 @@ pub struct Criterion {
     pub number: usize,
     /// The words of the spec, as Markdown.
     pub text: String,
+    /// 0 if it comes from an answer.
     pub line: usize,
     pub check: Check,
     /// The name of the track that it belongs to; none: it is checked after all the work.
@@ -35,6 +36,8 @@ pub enum Check {
     },
     /// A file contains fixed texts. Never the only proof of a behaviour.
     FileMentions { path: String, texts: Vec<String> },
+    /// A file does not contain any of these texts.
+    FileLacks { path: String, texts: Vec<String> },
     /// A file exists, or is absent.
     FileExists { path: String, exists: bool },
     /// The tests of the project pass.

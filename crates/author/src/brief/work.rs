@@ -201,7 +201,7 @@ pub struct RejectedPattern {
 }
 
 /// How much review the work gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
     /// Only documents change: one reviewer.

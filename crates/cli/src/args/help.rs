@@ -13,8 +13,8 @@ const NAME: Style = Style::new().bold();
 
 /// The commands in groups.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Recipes", &["run", "do", "validate", "explain", "list", "init"]),
-    ("Runs", &["runs", "show", "logs", "resume", "waiting", "answer", "cancel", "prune", "health"]),
+    ("Recipes", &["run", "do", "validate", "lint", "test", "explain", "list", "init"]),
+    ("Runs", &["runs", "show", "logs", "why", "resume", "waiting", "answer", "cancel", "prune", "health"]),
     ("More", &["doctor", "branch-name", "schema", "completions", "manifest", "sync", "compat", "help"]),
 ];
 

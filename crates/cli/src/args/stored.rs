@@ -64,6 +64,24 @@ pub(crate) struct LogsArgs {
     pub(crate) format: Format,
 }
 
+/// Asking about one step of a run.
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// Id of the run or a unique beginning of it; `last` is the newest run
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// The step: its path, such as `build/test` or `review[1]`
+    #[arg(value_name = "STEP")]
+    pub(crate) step: String,
+    /// Compare the step with the same step of this run
+    #[arg(long, value_name = "RUN")]
+    pub(crate) against: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
 /// Going on with a run.
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {

@@ -3,6 +3,7 @@
 //! Reports only what it has tried: it starts known programs with `--version` and writes files. Only `--agents` tries
 //! logins, and starts programs that a configuration names.
 
+mod agents;
 mod probe;
 
 use std::{
@@ -16,13 +17,13 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Color, Style};
+use jiff::Timestamp;
 use runtime::{
-    agents::{AgentSettings, Program},
     machine::{
-        local::{Allowance, LocalMachine, SettingError},
-        programs::{Presence, from_here, look_for, root_problem},
+        local::{Allowance, SettingError},
+        programs::{Presence, from_here, look_for},
     },
-    os::{clock, shell_word::quote},
+    os::clock,
     requests::AgentChoice,
 };
 use serde_json::{Value as Json, json};
@@ -50,6 +51,12 @@ enum Status {
     Absent,
     /// It exists but does not work, and only some recipes need it.
     Unusable,
+    /// An agent program that was not asked yet: whether it is logged in is unknown.
+    Found,
+    /// An agent program that answered when it was asked.
+    Verified,
+    /// An agent program that cannot work here, or did not answer when it was asked.
+    Failed,
     /// No recipe can run.
     Broken,
 }
@@ -60,15 +67,19 @@ impl Status {
             Status::Ok => "ok",
             Status::Absent => "absent",
             Status::Unusable => "unusable",
+            Status::Found => "found",
+            Status::Verified => "verified",
+            Status::Failed => "failed",
             Status::Broken => "broken",
         }
     }
 
     fn sign(self) -> (char, AnsiColor) {
         match self {
-            Status::Ok => ('✓', AnsiColor::Green),
+            Status::Ok | Status::Verified => ('✓', AnsiColor::Green),
+            Status::Found => ('?', AnsiColor::Cyan),
             Status::Absent => ('–', AnsiColor::BrightBlack),
-            Status::Unusable => ('!', AnsiColor::Yellow),
+            Status::Unusable | Status::Failed => ('!', AnsiColor::Yellow),
             Status::Broken => ('✗', AnsiColor::BrightRed),
         }
     }
@@ -84,6 +95,10 @@ struct Finding {
     version: Option<String>,
     detail: Option<String>,
     fix: Option<String>,
+    /// It is the agent that steps without a choice use.
+    is_default: bool,
+    /// When an agent program was last asked.
+    checked: Option<Timestamp>,
     /// The answer of an agent program that was asked.
     asked: Option<probe::Probe>,
 }
@@ -91,7 +106,18 @@ struct Finding {
 impl Finding {
     fn new(kind: &'static str, name: impl Into<String>, status: Status) -> Finding {
         let name = name.into();
-        Finding { name, kind, status, path: None, version: None, detail: None, fix: None, asked: None }
+        Finding {
+            name,
+            kind,
+            status,
+            path: None,
+            version: None,
+            detail: None,
+            fix: None,
+            is_default: false,
+            checked: None,
+            asked: None,
+        }
     }
 
     fn problem(mut self, detail: impl Into<String>, fix: impl Into<String>) -> Finding {
@@ -108,6 +134,8 @@ impl Finding {
             "version": self.version,
             "detail": self.detail,
             "fix": self.fix,
+            "checked_at": self.checked.map(|at| at.to_string()),
+            "is_default": self.is_default,
             "asked": self.asked.as_ref().map(probe::Probe::as_json),
         })
     }
@@ -115,8 +143,16 @@ impl Finding {
     fn as_text(&self) -> String {
         let (sign, colour) = self.status.sign();
         let style = Style::new().fg_color(Some(Color::Ansi(colour)));
-        let facts = [self.version.clone(), self.detail.clone(), self.path.as_deref().map(from_here)];
-        let facts: Vec<String> = facts.into_iter().flatten().map(|fact| clean(&fact)).collect();
+        let facts = match self.agent_state() {
+            Some(state) => {
+                let detail = self.detail.clone().filter(|_| self.status == Status::Verified);
+                [self.version.clone(), Some(state), detail]
+            }
+            None => [self.version.clone(), self.detail.clone(), self.path.as_deref().map(from_here)],
+        };
+        let default = self.is_default.then(|| "default agent".to_owned());
+        let facts: Vec<String> =
+            facts.into_iter().chain([default]).flatten().map(|fact| clean(&fact)).collect();
         let mut text = format!("{style}{sign}{style:#} {:<16} {}\n", self.name, facts.join(", "));
         if let Some(fix) = &self.fix {
             text.push_str(&format!("    fix: {}\n", clean(fix)));
@@ -135,9 +171,16 @@ pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out
     findings.extend(processes());
     match environment.machine.agents(&AgentChoice::default(), Allowance::default(), &dir) {
         Ok(settings) => {
-            let mut found = agents(&settings, environment);
+            let mut found = agents::look(&settings, environment);
+            let home = host::state_dir(args.state_dir.as_deref(), environment).ok();
             if args.agents {
-                ask_all(&mut found, &dir, environment);
+                out.notice("note: asking each agent program for one word, which may cost money");
+                agents::ask_all(&mut found, &dir, environment);
+                if let Some(Err(error)) = home.map(|home| agents::store(&found, &home)) {
+                    out.notice(&format!("warning: these checks are not remembered: {error}"));
+                }
+            } else if let Some(home) = home {
+                agents::recall(&mut found, &home);
             }
             findings.extend(found);
         }
@@ -154,7 +197,7 @@ pub(crate) fn doctor(args: &DoctorArgs, environment: &Environment, out: &mut Out
             out.result(match broken {
                 true => "\nRecipes cannot run here until the problems marked ✗ are fixed.",
                 false if args.agents => "\nRecipes can run here.",
-                false => "\nRecipes can run here. Agent logins were not checked.",
+                false => "\nRecipes can run here. Agent logins were not checked (`doctor --agents` does).",
             });
         }
     }
@@ -212,111 +255,7 @@ fn configuration(error: &SettingError) -> Finding {
     Finding::new("configuration", "configuration", Status::Broken).problem(error.to_string(), fix)
 }
 
-/// The programs that steps can name, all started at once: some take a second to start.
-fn agents(settings: &AgentSettings, environment: &Environment) -> Vec<Finding> {
-    let mut names: Vec<String> = settings.custom.iter().map(|program| program.name.clone()).collect();
-    names.extend(settings.launcher.clone());
-    names.extend(Program::known_names().map(str::to_owned));
-    names.extend(settings.programs.iter().cloned());
-    let mut seen = std::collections::HashSet::new();
-    names.retain(|name| seen.insert(name.clone()));
-    thread::scope(|scope| {
-        let look = |name: String| scope.spawn(move || agent(&name, settings, environment));
-        let tasks: Vec<_> = names.into_iter().map(look).collect();
-        tasks.into_iter().filter_map(|task| task.join().ok()).collect()
-    })
-}
-
-/// Asks every installed program for one word, all at once.
-fn ask_all(findings: &mut [Finding], dir: &Path, environment: &Environment) {
-    let machine = LocalMachine { cwd: dir.to_owned(), ..environment.machine.clone() };
-    thread::scope(|scope| {
-        for finding in findings.iter_mut().filter(|finding| finding.status == Status::Ok) {
-            let machine = &machine;
-            scope.spawn(move || {
-                let asked = probe::ask(&finding.name, machine);
-                match &asked.error {
-                    None => finding.detail = Some(join(finding.detail.take(), &asked.in_words())),
-                    Some(error) => {
-                        finding.status = Status::Unusable;
-                        let fix = "log in, or choose another one with `--agent-binary NAME`";
-                        finding.fix = Some(fix.to_owned());
-                        finding.detail = Some(format!("does not answer: {}", error.trim()));
-                    }
-                }
-                finding.asked = Some(asked);
-            });
-        }
-    });
-}
-
-fn join(detail: Option<String>, more: &str) -> String {
-    detail.map_or_else(|| more.to_owned(), |detail| format!("{detail}; {more}"))
-}
-
-fn agent(name: &str, settings: &AgentSettings, environment: &Environment) -> Finding {
-    let is_default = name == settings.program();
-    let binary = match Program::named(name, &settings.custom) {
-        Some(program) if !name.contains('/') => program.binary().to_owned(),
-        _ => name.to_owned(),
-    };
-    let choose = "choose another one with `--agent-binary NAME`";
-    let mut finding = match look_for(&binary, &environment.machine.bare()) {
-        Presence::Found(path) if is_trusted(name, settings) => {
-            tried("agent", name, &path, Status::Unusable, &format!("reinstall it, or {choose}"))
-        }
-        Presence::Found(path) => untried(name, path),
-        Presence::NotExecutable(path) => not_executable(name, path),
-        Presence::Missing => {
-            let mut finding = Finding::new("agent", name, Status::Absent);
-            finding.detail = Some(absence(&binary));
-            let get = if binary.contains('/') { "correct the path" } else { "install it" };
-            finding.fix = is_default.then(|| format!("{get}, or {choose}"));
-            finding
-        }
-    };
-    if is_default {
-        finding.detail = Some(join(finding.detail, "default agent"));
-    }
-    let refusal = root_problem(&[name.to_owned()], settings, &environment.machine.bare());
-    if let Some((problem, fix)) = refusal.filter(|_| finding.status == Status::Ok) {
-        finding.status = Status::Unusable;
-        finding.detail = Some(problem.text);
-        finding.fix = Some(fix);
-    }
-    finding
-}
-
-/// Whether a program may be started for a check: one that a project's configuration names may not.
-fn is_trusted(name: &str, settings: &AgentSettings) -> bool {
-    Program::known_names().any(|known| known == name)
-        && !settings.custom.iter().any(|program| program.name == name)
-}
-
-/// A program that was found but not started.
-fn untried(name: &str, path: PathBuf) -> Finding {
-    let mut finding = Finding::new("agent", name, Status::Ok);
-    finding.detail = Some("found, not tested".to_owned());
-    finding.path = Some(path);
-    finding
-}
-
-fn not_executable(name: &str, path: PathBuf) -> Finding {
-    let shown = from_here(&path);
-    let mut finding = Finding::new("agent", name, Status::Unusable)
-        .problem(format!("`{shown}` is not executable"), format!("chmod +x {}", quote(&shown)));
-    finding.path = Some(path);
-    finding
-}
-
-fn absence(binary: &str) -> String {
-    match binary.contains('/') {
-        true => format!("`{}` does not exist", from_here(Path::new(binary))),
-        false => "not found in PATH".to_owned(),
-    }
-}
-
-/// RetryCounts to write to the state directory, or to where it would be made.
+/// Tries to write to the state directory, or to where it would be made.
 fn state(args: &DoctorArgs, environment: &Environment) -> Finding {
     let fix = "make it writable, or choose another directory with `--state-dir DIR`";
     let dir = match host::state_dir(args.state_dir.as_deref(), environment) {

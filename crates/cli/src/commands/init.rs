@@ -8,7 +8,8 @@ use std::{
     path::Path,
 };
 
-use runtime::machine::project::{Project, look};
+use engine::project::Project;
+use runtime::machine::project::look;
 use serde_json::{Value as Json, json};
 
 use super::schema;

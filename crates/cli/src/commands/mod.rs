@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod health;
 pub(crate) mod help;
 pub(crate) mod init;
+pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod man;
@@ -25,9 +26,11 @@ pub(crate) mod show;
 pub(crate) mod stored_runs;
 pub(crate) mod sync;
 pub(crate) mod task;
+pub(crate) mod test;
 pub(crate) mod validate;
 pub(crate) mod waiting;
 pub(crate) mod welcome;
+pub(crate) mod why;
 
 use crate::{
     args::{Cli, Verb},
@@ -43,6 +46,8 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
         Verb::Run(args) => run::run(args, environment, out),
         Verb::Do(args) => task::perform(*args, environment, out),
         Verb::Validate(args) => validate::validate(&args, environment, out),
+        Verb::Lint(args) => lint::lint(&args, environment, out),
+        Verb::Test(args) => test::test(&args, environment, out),
         Verb::Explain(args) => explain::explain(&args, environment, out),
         Verb::List(args) => Ok(list::list(&args, environment, out)),
         Verb::Init(args) => init::init(&args, environment, out)
@@ -52,7 +57,7 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
             .map_err(|failure| failure.announce(args.format.output_format, out)),
         Verb::Orch(args) => orch::orch(&args, environment, out),
         Verb::Compat(args) => compat::compat(args, environment, out),
-        Verb::Schema(_) => Ok(schema::print(out)),
+        Verb::Schema(args) => Ok(schema::print(&args, out)),
         Verb::Completions(args) => Ok(completions::print(&args, out)),
         Verb::Help(args) => {
             help::print(&args, out).map_err(|failure| failure.announce(args.format.output_format, out))
@@ -66,6 +71,7 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
         Verb::Runs(args) => runs::runs(&args, environment, out),
         Verb::Show(args) => show::show(&args, environment, out),
         Verb::Logs(args) => logs::logs(&args, environment, out),
+        Verb::Why(args) => why::why(&args, environment, out),
         Verb::Resume(args) => resume::resume(&args, environment, out),
         Verb::Waiting(args) => waiting::waiting(&args, environment, out),
         Verb::Answer(args) => answer::answer(&args, environment, out),

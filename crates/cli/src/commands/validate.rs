@@ -2,7 +2,7 @@
 //!
 //! Never runs anything.
 
-use recipe::{check::Checked, plan::Plan};
+use recipe::{check::Checked, plan::Plan, test_file::is_test_file};
 use runtime::{
     machine::discovery::Library,
     requests::{AgentChoice, Inputs},
@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::{
     args::{ValidateArgs, options::OutputFormat},
+    commands::test,
     environment::Environment,
     exit::Exit,
     load_recipe,
@@ -42,6 +43,10 @@ pub(crate) fn validate(
     let mut verdict = Verdict { valid: true, diagnostics: Vec::new() };
     let mut exit = Exit::Success;
     for asked in &args.recipes {
+        if is_test_file(asked) {
+            exit = worse(exit, validate_tests(asked, args, (&library, environment), out, &mut verdict));
+            continue;
+        }
         let fitted = |checked| {
             load_recipe::fitted(checked, &AgentChoice::default(), &args.reading.places, environment)
         };
@@ -56,6 +61,31 @@ pub(crate) fn validate(
         out.json(&verdict);
     }
     Ok(exit)
+}
+
+/// Checks a test file beside its recipe.
+fn validate_tests(
+    asked: &str,
+    args: &ValidateArgs,
+    (library, environment): (&Library, &Environment),
+    out: &mut Out,
+    verdict: &mut Verdict,
+) -> Exit {
+    let refused = match test::check_file(asked, library, environment) {
+        Ok(loaded) => {
+            if args.format.output_format == OutputFormat::Text {
+                let cases = loaded.file.cases.len();
+                let plural = if cases == 1 { "" } else { "s" };
+                let recipe = &loaded.plan.root().path;
+                out.result(&format!("✓ {} is valid: {cases} case{plural} of {recipe}", loaded.shown));
+            }
+            return Exit::Success;
+        }
+        Err(refused) => refused,
+    };
+    let (exit, problems) = refused.report(environment, out);
+    verdict.diagnostics.extend(problems);
+    exit
 }
 
 fn examine(args: &ValidateArgs, library: &Library, asked: &str, inputs: &Inputs) -> Result<Checked, Failure> {

@@ -59,7 +59,7 @@ pub(crate) fn problems(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Pro
     diagnostics.iter().map(problem).collect()
 }
 
-fn word(severity: Severity) -> &'static str {
+pub(crate) fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -213,25 +213,25 @@ pub(crate) fn summary(diagnostics: &[Diagnostic], sources: &Sources) -> String {
 }
 
 /// A place: its line from 1, its column in characters from 1, the line's text, and the span in it.
-struct At {
-    line: usize,
-    column: usize,
-    text: String,
-    span: std::ops::Range<usize>,
+pub(super) struct At {
+    pub(super) line: usize,
+    pub(super) column: usize,
+    pub(super) text: String,
+    pub(super) span: std::ops::Range<usize>,
 }
 
 /// The starts of all lines, looked up once per file: a file may have thousands of problems.
-struct LineStarts<'a> {
+pub(super) struct LineStarts<'a> {
     sources: &'a Sources,
     starts: HashMap<FileId, Vec<usize>>,
 }
 
 impl<'a> LineStarts<'a> {
-    fn new(sources: &'a Sources) -> LineStarts<'a> {
+    pub(super) fn new(sources: &'a Sources) -> LineStarts<'a> {
         LineStarts { sources, starts: HashMap::new() }
     }
 
-    fn at(&mut self, place: Place) -> At {
+    pub(super) fn at(&mut self, place: Place) -> At {
         let text: &str = &self.sources.file(place.file).text;
         let starts = self.starts.entry(place.file).or_insert_with(|| line_starts(text));
         let start = floor(text, place.span.start as usize);

@@ -18,7 +18,8 @@ use runtime::{
 use super::{
     failure::clean,
     failure_block::{FailedStep, failed_steps},
-    words::{duration, first_line, icon},
+    step_list::{icon_of, word},
+    words::{duration, first_line},
 };
 use crate::{environment::Environment, out::Out};
 
@@ -138,7 +139,7 @@ fn summary(result: &RunResult, failure: Option<&str>) -> String {
 }
 
 fn add_rows(step: &StepResult, rows: &mut Vec<String>) {
-    let (icon, status) = (icon(step.status), step.status.as_str());
+    let (icon, status) = (icon_of(step), word(step));
     let how = cell(first_line(&step.failed_how));
     let took = if step.attempts > 0 { duration(step.duration) } else { String::new() };
     rows.push(format!("| {} | {icon} {status}{how} | {took} |", cell(&step.path)));

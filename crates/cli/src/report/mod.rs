@@ -4,6 +4,7 @@ pub(crate) mod audience;
 pub(crate) mod diagnostics;
 pub(crate) mod failure;
 pub(crate) mod failure_block;
+pub(crate) mod findings;
 pub(crate) mod github;
 pub(crate) mod hints;
 pub(crate) mod hook_failures;

@@ -41,8 +41,8 @@ use crate::{
         prompt::Prompt,
         step_output::Labels,
         words::{
-            asked, count, counter, ending, first_line, fixing, icon, iteration_wait, kept, kind_and_role,
-            label, next_attempt, processes, recipe_log, run_ending, shortened,
+            asked, count, counter, ending, first_line, fixing, iteration_wait, kept, kind_and_role, label,
+            last_icon, next_attempt, processes, recipe_log, run_ending, shortened,
         },
     },
 };
@@ -158,7 +158,10 @@ impl<'a> Progress<'a> {
                 self.finished(path, state, mask);
             }
             // the run was stopped: no attempt follows
-            Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
+            Event::AttemptFailed { path, ended, .. } if ended.outcome == Outcome::Cancelled => {
+                self.flush(path);
+                self.finished(path, state, mask);
+            }
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = mask.quotation(first_line(&in_short(ended))).into_owned();
                 let (label, next) = (label(path, state), next_attempt(*retry_in_ms));
@@ -289,7 +292,7 @@ impl<'a> Progress<'a> {
         }
         let text = match self.manner {
             Manner::Icons => {
-                format!("{} {path} ({}) {what}", icon(frame.shown_status(at)), counter(path, state))
+                format!("{} {path} ({}) {what}", last_icon(frame.shown_status(at)), counter(path, state))
             }
             _ => format!("{} {what}", label(path, state)),
         };

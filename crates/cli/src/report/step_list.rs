@@ -6,7 +6,7 @@ use runtime::report::{RunResult, StepResult};
 use super::{
     result::Detail,
     usage::spent,
-    words::{counts, duration, first_line, icon},
+    words::{counts, duration, first_line, icon, last_icon},
 };
 
 /// The most steps that are listed one by one.
@@ -62,6 +62,11 @@ fn in_one_line(step: &StepResult) -> StepResult {
     step
 }
 
+/// The icon for a step's status.
+pub(super) fn icon_of(step: &StepResult) -> char {
+    if step.interrupted { last_icon(StepStatus::Running) } else { icon(step.status) }
+}
+
 /// The word for a step's status: no step is running when the run is over.
 pub(super) fn word(step: &StepResult) -> &'static str {
     if step.interrupted { "interrupted" } else { step.status.as_str() }
@@ -69,8 +74,7 @@ pub(super) fn word(step: &StepResult) -> &'static str {
 
 fn step_lines(step: &StepResult, depth: usize, instances: usize, lines: &mut Vec<String>) {
     let indent = "  ".repeat(depth);
-    let (icon, id, status) = (icon(step.status), &step.step_id, word(step));
-    let icon = if status == "interrupted" { '■' } else { icon };
+    let (icon, id, status) = (icon_of(step), &step.step_id, word(step));
     let role = if step.cleanup { " (cleanup)" } else { "" };
     let used = step.usage.as_ref().and_then(spent).map(|used| format!(" [{used}]")).unwrap_or_default();
     let text = format!("{indent}{icon} {id}{role} {status}{}{used}", note(step));

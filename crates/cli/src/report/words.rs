@@ -35,6 +35,11 @@ pub(crate) fn icon(status: StepStatus) -> char {
     }
 }
 
+/// The icon of a status that does not change any more: a step that was running has been interrupted.
+pub(crate) fn last_icon(status: StepStatus) -> char {
+    if status == StepStatus::Running { '■' } else { icon(status) }
+}
+
 /// The icon of a run that has ended.
 pub(crate) fn run_icon(status: RunStatus) -> char {
     match status {
@@ -166,7 +171,7 @@ pub(crate) fn ending(frame: &Frame, at: usize, state: &RunState, mask: &Mask) ->
 fn end_of(frame: &Frame, at: usize, state: &RunState, mask: &Mask) -> String {
     let step = &frame.steps[at];
     let is_question = matches!(frame.unit.steps[at].kind, StepKind::Ask(_));
-    let took = duration(step.taken().unwrap_or(0.0));
+    let took = duration(step.taken_until(state.work.last()).unwrap_or(0.0));
     let how = || mask.quotation(first_line(&state.failed_how(step))).into_owned();
     match step.status {
         StepStatus::Completed if step.recovered => format!("completed in {took} (recovered by an agent)"),
@@ -179,6 +184,7 @@ fn end_of(frame: &Frame, at: usize, state: &RunState, mask: &Mask) -> String {
         StepStatus::Skipped => {
             format!("skipped: {}", step.skipped.as_ref().map(SkipReason::describe).unwrap_or_default())
         }
+        StepStatus::Running => format!("interrupted after {took}"),
         other => other.as_str().to_owned(),
     }
 }

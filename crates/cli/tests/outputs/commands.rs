@@ -66,9 +66,25 @@ fn no_arguments() {
             exit code 4
             --- stdout
             --- stderr
-            error: no recipe given
-              usage: recipe-runner-rs RECIPE [OPTIONS]
-              `recipe-runner-rs list` shows recipes, `recipe-runner-rs --help` all commands
+            recipe-runner-rs runs recipes: YAML files whose steps are shell commands, coding
+            agents and other recipes. It checks a recipe first, and a run can be resumed.
+
+            Run shell commands
+              Write a recipe with the build and test commands of this project, and tests:
+                recipe-runner-rs init
+
+            Use a coding agent
+              Give it a task in plain words: recipe-runner-rs do TASK
+              See first which agent programs this machine has:
+                recipe-runner-rs doctor
+
+            Look around
+              See the recipes that can run here, and the steps of one. Nothing is executed:
+                recipe-runner-rs list
+                recipe-runner-rs explain verification-workflow
+
+            All commands and options:
+                recipe-runner-rs --help
         "#]],
     );
 }
@@ -323,15 +339,15 @@ fn a_check_of_the_machine() {
         ✓ bash …
         ✓ git …
         ✓ state directory  /state
-        – claude           not found in PATH; default agent
+        – claude           absent (not found in PATH), default agent
             fix: install it, or choose another one with `--agent-binary NAME`
-        – codex            not found in PATH
-        – copilot          not found in PATH
-        – gemini           not found in PATH
-        – opencode         not found in PATH
-        – amplifier        not found in PATH
+        – codex            absent (not found in PATH)
+        – copilot          absent (not found in PATH)
+        – gemini           absent (not found in PATH)
+        – opencode         absent (not found in PATH)
+        – amplifier        absent (not found in PATH)
 
-        Recipes can run here. Agent logins were not checked.
+        Recipes can run here. Agent logins were not checked (`doctor --agents` does).
         --- stderr
     "#]]
     .assert_eq(&text);

@@ -15,6 +15,8 @@ use recipe::{
 
 pub use taken::covered;
 
+use crate::run::state::effects::is_for_once;
+
 /// A branch of a recipe, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Branch {
@@ -165,7 +167,9 @@ fn step_branches(step: &Step) -> Vec<StepBranch<'_>> {
     add(has_json && is_asked_again, &[StepBranch::JsonAskedAgain]);
     add(has_json, &[StepBranch::JsonGivenUp]);
     let has_rules = !step.ensure.is_empty();
-    add(has_rules && step.ensure_retries > 0, &[StepBranch::EnsureAskedAgain]);
+    // work that must not be repeated is not asked for again
+    let is_repeated = step.ensure_retries > 0 && !is_for_once(step);
+    add(has_rules && is_repeated, &[StepBranch::EnsureAskedAgain]);
     add(has_rules, &[StepBranch::EnsureFailed]);
     let recovers = matches!(&step.kind, StepKind::Nested { recovery: true, .. });
     add(recovers, &[StepBranch::RecoveryYes, StepBranch::RecoveryNo]);

@@ -97,8 +97,11 @@ impl Judge<'_> {
             }
         }
         for PathExpected { path, expected } in &expect.calls {
-            let calls: u32 = facts.steps.iter().filter(|step| path.matches(&step.path)).map(calls_of).sum();
-            self.value(&format!("calls.{}", path.as_str()), expected, Some(&Value::from(f64::from(calls))));
+            let calls = facts.calls.iter().filter(|call| path.matches(call)).count();
+            // a question and a recipe step call nothing themselves
+            let tries = || named(&facts.steps, path).iter().map(|step| step.attempts as usize).sum();
+            let calls = if calls > 0 { calls } else { tries() };
+            self.value(&format!("calls.{}", path.as_str()), expected, Some(&Value::from(calls as f64)));
         }
         for (path, place) in &expect.never {
             let started = facts.started.iter().find(|started| path.matches(started));
@@ -210,11 +213,6 @@ fn named<'a>(steps: &'a [StepFact], path: &StepPattern) -> Vec<&'a StepFact> {
         false => exact,
         true => steps.iter().filter(|step| path.matches(&step.path)).collect(),
     }
-}
-
-/// How often a step was called; a loop is called as often as its instances.
-fn calls_of(step: &StepFact) -> u32 {
-    if step.has_steps { 0 } else { step.attempts }
 }
 
 /// The value at a path of the context: `review.verdict`, `plan.files[0]`.

@@ -36,6 +36,8 @@ pub struct CaseFacts {
     pub diagnosis: Option<String>,
     /// The paths of the steps that started, in this order.
     pub started: Vec<String>,
+    /// The paths of the steps for each call of an agent or a command, and of a stub in their place.
+    pub calls: Vec<String>,
     /// Every prompt, with the path of its step.
     pub prompts: Vec<(String, String)>,
     /// Every call of a program of the case: its name and its arguments.
@@ -44,6 +46,8 @@ pub struct CaseFacts {
     pub files: Vec<(String, FileFact)>,
     /// The paths that differ from those before the case, sorted.
     pub changed: Vec<String>,
+    /// The scratch folder, which has another name each time.
+    pub scratch: String,
 }
 
 /// How a step ended.
@@ -53,10 +57,8 @@ pub struct StepFact {
     pub path: String,
     /// Its status.
     pub status: String,
-    /// How often it was tried.
+    /// How often it was tried, for steps that call nothing themselves.
     pub attempts: u32,
-    /// Whether it has steps inside it, so that its attempts are not calls.
-    pub has_steps: bool,
 }
 
 /// What is at a path of the scratch folder.

@@ -4,6 +4,9 @@ use recipe::value::Value;
 
 use super::{CaseFacts, FileFact};
 
+/// The scratch folder in a snapshot.
+const SCRATCH: &str = "{scratch}";
+
 /// The snapshot: statuses, order, values, prompts and files.
 pub fn snapshot(facts: &CaseFacts) -> String {
     let mut text = format!("exit: {}\nstatus: {}\n", facts.exit, facts.status);
@@ -26,7 +29,10 @@ pub fn snapshot(facts: &CaseFacts) -> String {
         fact => (path.as_str(), block(&fact.to_value().unwrap_or_default(), 2)),
     });
     section(&mut text, "files", files);
-    text
+    match facts.scratch.as_str() {
+        "" => text,
+        scratch => text.replace(scratch, SCRATCH),
+    }
 }
 
 fn section<'a>(text: &mut String, name: &str, entries: impl Iterator<Item = (&'a str, String)>) {

@@ -184,7 +184,7 @@ impl<'a> Machine<'a> {
             CommandKind::Loop { condition, body, is_until } => {
                 self.repeat(condition, body, *is_until, context)
             }
-            CommandKind::For { words, body } => self.each(words, body, context),
+            CommandKind::For { words, body, .. } => self.each(words, body, context),
             CommandKind::Case { subject, arms } => self.choose(subject, arms, context),
             CommandKind::Function { name, body } => {
                 self.functions.insert(name, body);

@@ -88,6 +88,11 @@ impl Programs {
         self.by_name.get(plain_name(name))
     }
 
+    /// Whether a name says that a step checks; `more` are words for that.
+    pub(super) fn names_a_check(&self, name: &str, more: &[String]) -> bool {
+        self.names.is_check(name, more)
+    }
+
     /// Whether an exit code of some program has a meaning.
     pub(super) fn names_exit_code(&self, code: i32) -> bool {
         self.by_name.values().any(|program| program.exits.contains_key(&code))

@@ -1,8 +1,9 @@
 //! What the runner believes about programs and about the words they print: data in `programs.yaml` and `phrases.yaml`,
-//! to which a user can add.
+//! to which a user can add, and in `authoring.yaml`, to which nothing is added.
 //!
 //! The files are parsed when they are first needed, not at the start. Rules that use the data are elsewhere.
 
+pub(crate) mod authoring;
 mod command;
 mod names;
 mod pattern;
@@ -103,7 +104,20 @@ static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
 static PHRASES: LazyLock<Phrases> =
     LazyLock::new(|| decode(include_str!("phrases.yaml")).unwrap_or_default());
 
+static AUTHORING: LazyLock<authoring::AuthoringWords> =
+    LazyLock::new(|| decode(include_str!("authoring.yaml")).unwrap_or_default());
+
 impl Knowledge {
+    /// The words from which `lint` concludes what a step is for.
+    pub(crate) fn authoring(&self) -> &authoring::AuthoringWords {
+        &AUTHORING
+    }
+
+    /// Whether the name of a step says that it checks.
+    pub(crate) fn names_a_check(&self, name: &str) -> bool {
+        self.programs().names_a_check(name, &self.authoring().checks)
+    }
+
     /// Whether a user added nothing.
     pub fn is_built_in(&self) -> bool {
         self.programs.is_none() && self.phrases.is_none()

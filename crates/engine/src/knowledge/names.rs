@@ -84,6 +84,17 @@ impl Names {
         }
     }
 
+    /// Whether the name of a step says that it checks: by its first or its last word, or by one of `more`.
+    pub(super) fn is_check(&self, name: &str, more: &[String]) -> bool {
+        let words = self.words(name);
+        let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
+        let is_one =
+            |word: &String| [&self.test, &self.lint].iter().any(|list| has(list, word)) || has(more, word);
+        let prepares =
+            has(&self.no_check, first) || has(&self.no_check, last) || has(&self.no_check_last, last);
+        (is_one(first) || is_one(last)) && !prepares
+    }
+
     /// How a script checks, by its name or its directory.
     pub(super) fn script_check(&self, script: &str) -> Option<CheckKind> {
         let is_file = self.is_script(script) || script.contains('/');

@@ -98,3 +98,20 @@ fn a_phrase_of_a_user_needs_a_class_and_words() {
     assert!(problem("{class: environment.network, any: [VPN]}").contains("lower case"));
     assert!(problem("{class: environment.network, any: [a], agent: login}").contains("`agent`"));
 }
+
+#[test]
+fn the_words_for_authors_can_be_read() {
+    let words = super::Knowledge::built_in();
+    let words = words.authoring();
+    assert!(words.edits.verbs.iter().any(|verb| verb == "implement"), "{words:?}");
+    for (effect, expected) in [
+        ("git push", "push"),
+        ("gh pr create", "pr"),
+        ("npm publish", "publish"),
+        ("kubectl delete", "delete"),
+        ("terraform apply", "deploy"),
+        ("shipit send", "outside"),
+    ] {
+        assert_eq!(words.effects.name_of(effect), expected, "{effect}");
+    }
+}

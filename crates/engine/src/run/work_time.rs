@@ -73,6 +73,11 @@ impl WorkTime {
         self.ended
     }
 
+    /// When the last record was written.
+    pub fn last(&self) -> Option<Timestamp> {
+        self.last
+    }
+
     /// The milliseconds up to the last record.
     pub fn recorded(&self) -> u64 {
         self.before + between(self.since, self.last)
@@ -97,7 +102,12 @@ impl StepState {
 
     /// The seconds that it took.
     pub fn taken(&self) -> Option<f64> {
-        let took = self.since().zip(self.finished_at);
+        self.taken_until(None)
+    }
+
+    /// The same for a step that has not ended, up to this time.
+    pub fn taken_until(&self, now: Option<Timestamp>) -> Option<f64> {
+        let took = self.since().zip(self.finished_at.or(now));
         took.map(|(from, to)| between(Some(from), Some(to)) as f64 / 1000.0)
     }
 }

@@ -10,6 +10,7 @@ use crate::{
         kinds::{Named, WithDigest},
         shape::{Decode, Optional, Spanned},
     },
+    test_file::is_test_file,
     value::Value,
     yaml,
 };
@@ -46,6 +47,15 @@ impl Checker<'_> {
         };
         let file = self.source(&loaded.path, &text);
         let node = yaml::parse(&self.sources, file, &mut self.diagnostics)?;
+        if let Some(cases) =
+            node.get("cases").filter(|_| is_test_file(&loaded.path) && node.get("steps").is_none())
+        {
+            let problem =
+                Diagnostic::new(Code::NoSteps, cases.key.place, "this is a test file, not a recipe");
+            let help = format!("run its cases with `recipe-runner-rs test {}`", loaded.path);
+            self.diagnostics.push(problem.label("cases, no steps").help(help));
+            return None;
+        }
         let recipe = RecipeSyntax::decode(&node, "recipe", &mut self.diagnostics)?;
         chain.push(loaded.path.clone());
         let Some(extends) = &recipe.extends else {

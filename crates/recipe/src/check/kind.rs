@@ -8,6 +8,7 @@ use crate::{
     source::Place,
     syntax::{
         StepSyntax, StepType,
+        foreign::refused_mode,
         shape::{Optional, Spanned, article},
     },
     template::Template,
@@ -60,27 +61,13 @@ impl Checker<'_> {
             );
             return None;
         }
-        self.refuse_mode(fields);
+        let mode = fields.mode.as_ref().and_then(|mode| refused_mode(&mode.value, mode.place));
+        self.diagnostics.extend(mode);
         match effective_type(fields) {
             StepType::Bash => self.shell(step),
             StepType::Agent => self.agent(step),
             StepType::Recipe => self.nested(step),
             StepType::Ask => self.ask(step),
-        }
-    }
-
-    /// A mode that looks like a permission: it would not keep the agent from changing anything.
-    fn refuse_mode(&mut self, fields: &StepSyntax) {
-        let Some(mode) = &fields.mode else { return };
-        let letters: String = mode.value.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
-        if matches!(letters.as_str(), "plan" | "readonly") {
-            let message = format!("`mode: {}` does not restrict the agent", mode.value.trim());
-            self.diagnostics.push(
-                Diagnostic::new(Code::UnknownWord, mode.place, message)
-                    .label("not a permission")
-                    .help("write `permissions: read-only` instead")
-                    .recent(),
-            );
         }
     }
 

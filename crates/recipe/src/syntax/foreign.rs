@@ -7,6 +7,7 @@ use super::shape::{Shape, article};
 use crate::{
     diagnostic::{Code, Diagnostic},
     source::Place,
+    yaml::{Node, NodeKind},
 };
 
 /// Words of other tools that mean the same.
@@ -200,8 +201,26 @@ pub(super) fn stands_for<S: Shape>(key: &str) -> Option<&'static str> {
     find(S::NAME, key).filter(|row| row.weight == Weight::Refused)?.field
 }
 
-/// The report about a word of other tools.
-pub(super) fn reported<S: Shape>(key: &str, place: Place) -> Option<Diagnostic> {
+/// The report about a mode that looks like a permission: it would not keep an agent from changing anything.
+pub(crate) fn refused_mode(mode: &str, place: Place) -> Option<Diagnostic> {
+    let letters: String = mode.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+    let message = || format!("`mode: {}` does not restrict the agent", mode.trim());
+    matches!(letters.as_str(), "plan" | "readonly").then(|| {
+        Diagnostic::new(Code::UnknownWord, place, message())
+            .label("not a permission")
+            .help("write `permissions: read-only` instead")
+            .recent()
+    })
+}
+
+/// The report about a word of other tools, with its value.
+pub(super) fn reported<S: Shape>(key: &str, place: Place, value: Option<&Node>) -> Option<Diagnostic> {
+    let mode = value.filter(|_| S::NAME == RECIPE && is_spelling(key, "mode"));
+    if let Some(Node { kind: NodeKind::Scalar(scalar), place }) = mode
+        && let Some(problem) = refused_mode(&scalar.text, *place)
+    {
+        return Some(problem);
+    }
     let row = find(S::NAME, key)?;
     let owner = format!("{} {}", article(S::NAME), S::NAME);
     let (code, message, label) = match row.weight {

@@ -5,7 +5,7 @@
 mod agent;
 mod ask_field;
 mod choices;
-mod foreign;
+pub(crate) mod foreign;
 pub mod kinds;
 mod repeat;
 mod retry;

@@ -108,7 +108,8 @@ pub fn meant_field<S: Shape>(key: &str, beside: &[Entry]) -> Option<&'static str
 
 /// Reports a field that the shape does not have, with its map.
 pub fn unknown_field<S: Shape>(key: &str, place: Place, beside: &[Entry]) -> Diagnostic {
-    if let Some(problem) = foreign::reported::<S>(key, place) {
+    let value = beside.iter().find(|entry| entry.key.text == key).map(|entry| &entry.value);
+    if let Some(problem) = foreign::reported::<S>(key, place, value) {
         return problem;
     }
     let message = format!("unknown field `{key}` in {} {}", article(S::NAME), S::NAME);

@@ -30,6 +30,27 @@ pub use syntax::{reference, schema};
 
 use crate::source::Place;
 
+/// The endings of test files.
+const ENDINGS: [&str; 2] = [".test.yaml", ".test.yml"];
+
+/// Whether a file is a test file, by its name.
+pub fn is_test_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ENDINGS.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
+}
+
+/// The name of the test file of a recipe file.
+pub fn test_file_of(recipe: &str) -> String {
+    let stem = recipe.strip_suffix(".yaml").or_else(|| recipe.strip_suffix(".yml")).unwrap_or(recipe);
+    format!("{stem}{}", ENDINGS[0])
+}
+
+/// The names that the recipe of a test file can have, the usual one first.
+pub fn recipes_of(test_file: &str) -> Vec<String> {
+    let stem = ENDINGS.iter().find_map(|ending| test_file.strip_suffix(ending)).unwrap_or(test_file);
+    vec![format!("{stem}.yaml"), format!("{stem}.yml")]
+}
+
 /// A test file: the cases of one recipe.
 #[derive(Clone, Debug)]
 pub struct TestFile {

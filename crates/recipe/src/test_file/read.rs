@@ -29,7 +29,7 @@ use crate::{
 /// What was read.
 #[derive(Debug)]
 pub struct TestReading {
-    /// The test file, unless an error makes it unusable.
+    /// The test file, if it can be checked further; with an error among the problems it cannot be run.
     pub file: Option<TestFile>,
     /// All problems, in order of their places.
     pub diagnostics: Vec<Diagnostic>,
@@ -40,10 +40,8 @@ pub fn read(sources: &Sources, file: FileId) -> TestReading {
     let mut reader = Reader { diagnostics: Vec::new() };
     let root = yaml::parse(sources, file, &mut reader.diagnostics).map(merge::with_defaults);
     let syntax = root.and_then(|root| TestFileSyntax::decode(&root, "test file", &mut reader.diagnostics));
-    let read = syntax.map(|syntax| reader.file(&syntax));
-    let diagnostics = settled(reader.diagnostics);
-    let failed = diagnostics.iter().any(|problem| problem.severity == Severity::Error);
-    TestReading { file: read.filter(|_| !failed), diagnostics }
+    let file = syntax.map(|syntax| reader.file(&syntax));
+    TestReading { file, diagnostics: settled(reader.diagnostics) }
 }
 
 /// The problems in order, each once. A field without effect would make a test prove less than it says, so it is an error.
@@ -288,6 +286,7 @@ impl Reader {
                         let place = fields.missing("choice");
                         let problem = Diagnostic::new(Code::MissingField, place, "an answer has no `choice`");
                         self.report(problem.label("`choice` is missing").help("write `choice: WORD`"));
+                        continue;
                     }
                     let choice = text(&fields.choice).unwrap_or_default();
                     CaseReply::Choice { choice, fields: named_values(&fields.fields) }

@@ -20,6 +20,7 @@ mod shelf;
 mod shells;
 mod slips;
 mod steps;
+mod test_files;
 mod together;
 mod typed;
 mod values;

@@ -282,8 +282,12 @@ fn every_message_has_a_place_and_no_shouting() {
 fn d7_a_mode_that_looks_like_a_permission_is_an_error() {
     for mode in ["plan", "Plan", "PLAN", "read-only", "readonly", "ReadOnly", "read_only", "READ-ONLY"] {
         expect(&with_step(&format!("prompt: x\nmode: {mode}")), &["error unknown-word 5:11"]);
+        let recipe = format!("name: r\nmode: {mode}\nsteps: [{{id: a, prompt: x}}]\n");
+        expect(&recipe, &["error unknown-word 2:7"]);
     }
     for mode in ["auto", "planning", "interactive"] {
         expect(&with_step(&format!("prompt: x\nmode: {mode}")), &[]);
+        let recipe = format!("name: r\nmode: {mode}\nsteps: [{{id: a, prompt: x}}]\n");
+        expect(&recipe, &["warning unknown-field 2:1"]);
     }
 }

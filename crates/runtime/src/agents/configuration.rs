@@ -4,9 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::knowledge::{KnowledgeError, UserKnowledge};
+use engine::{
+    knowledge::{KnowledgeError, UserKnowledge},
+    lint::{LintCode, LintLevel, LintLevels},
+};
 use recipe::{
-    diagnostic::{Code, Diagnostic},
+    diagnostic::{Code, Diagnostic, did_you_mean},
     source::{Place, Sources},
     yaml::{self, Entry, Node, NodeKind},
 };
@@ -24,6 +27,9 @@ pub struct Configuration {
     pub agents: Vec<CustomProgram>,
     /// What the user adds to the built-in knowledge.
     pub knowledge: UserKnowledge,
+    /// The levels of the rules of `lint`.
+    #[serde(skip_deserializing, rename = "lint")]
+    pub lint: LintLevels,
 }
 
 /// Why a configuration cannot be used.
@@ -101,7 +107,28 @@ fn understand(root: &Node) -> Result<Configuration, WrongPlace> {
         None => UserKnowledge::default(),
         Some(entry) => knowledge(entry)?,
     };
-    Ok(Configuration { agent, agents, knowledge })
+    let lint = match written(root, "lint") {
+        None => LintLevels::new(),
+        Some(entry) => lint_levels(entry)?,
+    };
+    Ok(Configuration { agent, agents, knowledge, lint })
+}
+
+/// The levels of the rules of `lint`.
+fn lint_levels(entry: &Entry) -> Result<LintLevels, WrongPlace> {
+    let NodeKind::Map(rules) = &entry.value.kind else { return Err(unfit(entry, "a map of rules")) };
+    let mut levels = LintLevels::new();
+    for rule in rules.iter().filter(|rule| !rule.value.is_null()) {
+        let name = &rule.key.text;
+        let known = LintCode::ALL.iter().map(|code| code.as_str());
+        let meant = did_you_mean(name, known).map(|meant| format!(": did you mean `{meant}`?"));
+        let unknown = || format!("`lint`: `{name}` is not a rule{}", meant.unwrap_or_default());
+        let code = LintCode::named(name).ok_or_else(|| (rule.key.place, unknown()))?;
+        let word = rule.value.to_value().render().into_owned();
+        let unfit = || format!("`{name}` is `{word}`, but a level is {}", LintLevel::WORDS.join(", "));
+        levels.insert(code, LintLevel::named(&word).ok_or_else(|| (rule.value.place, unfit()))?);
+    }
+    Ok(levels)
 }
 
 /// The place of a phrase, by its number from 1.

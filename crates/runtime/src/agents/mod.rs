@@ -150,15 +150,8 @@ pub struct Program {
 /// The description of a known program, read when it is first needed.
 type Description = LazyLock<Option<Arc<CustomProgram>>>;
 
-/// The programs that need no configuration, each with its description.
-static KNOWN: [(&str, Description); 6] = [
-    ("claude", LazyLock::new(|| described(include_str!("programs/claude.yaml")))),
-    ("codex", LazyLock::new(|| described(include_str!("programs/codex.yaml")))),
-    ("copilot", LazyLock::new(|| described(include_str!("programs/copilot.yaml")))),
-    ("gemini", LazyLock::new(|| described(include_str!("programs/gemini.yaml")))),
-    ("opencode", LazyLock::new(|| described(include_str!("programs/opencode.yaml")))),
-    ("amplifier", LazyLock::new(|| described(include_str!("programs/amplifier.yaml")))),
-];
+// the programs that need no configuration: every file of `programs/`
+include!(concat!(env!("OUT_DIR"), "/agent_programs.rs"));
 
 fn described(text: &str) -> Option<Arc<CustomProgram>> {
     recipe::document::decode(text).ok().map(Arc::new)

@@ -24,6 +24,7 @@ use recipe::{
 
 pub use catalog::FoundRecipe;
 use catalog::{Catalogs, RecipeHeader};
+pub use search::read as read_bounded;
 
 /// Prefix of the paths of recipes that are part of the program.
 const BUILT_IN: &str = "built-in:";
@@ -148,6 +149,15 @@ impl Library {
         }
         catalog::shadow(&mut found);
         found
+    }
+
+    /// The recipe files of the current directory and of its `recipes` directory, as paths for users. Other YAML files
+    /// of the current directory are left out; in `recipes`, every file counts.
+    pub fn project_files(&self) -> Vec<String> {
+        let here = self.catalogs.files(&self.setup.cwd);
+        let own = here.iter().filter(|file| self.catalogs.header(file).is_recipe);
+        let below = self.catalogs.files(&self.setup.cwd.join("recipes"));
+        own.chain(below.iter()).map(|file| self.display(file)).collect()
     }
 
     fn found(&self, file: &Path, header: &RecipeHeader) -> FoundRecipe {

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use engine::knowledge::Knowledge;
+use engine::{knowledge::Knowledge, lint::LintLevels};
 use recipe::plan::{Budget, Plan};
 
 use super::{
@@ -203,6 +203,11 @@ impl LocalMachine {
         Ok(Knowledge::extended(&config.knowledge).unwrap_or_default())
     }
 
+    /// The levels of the rules of `lint`, as the configuration of a directory sets them.
+    pub fn lint_levels(&self, working_dir: &Path) -> Result<LintLevels, SettingError> {
+        Ok(self.configuration(working_dir)?.lint)
+    }
+
     /// The default timeout of steps; 0 means no timeout.
     pub fn step_timeout(&self) -> Result<Option<f64>, SettingError> {
         let Some(text) = self.variables.get("AMPLIHACK_STEP_TIMEOUT") else { return Ok(None) };
@@ -253,6 +258,9 @@ impl LocalMachine {
             all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
             all.agent = all.agent.or(read.agent);
             all.knowledge.extend(read.knowledge);
+            for (code, level) in read.lint {
+                all.lint.entry(code).or_insert(level);
+            }
         }
         Ok(all)
     }

@@ -126,7 +126,7 @@ pub(crate) fn make_private_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a whole file in place.
-pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(path, bytes)
 }
 

@@ -344,10 +344,3 @@ fn outcome(status: RunStatus) -> &'static str {
         RunStatus::Running => "running",
     }
 }
-
-pub(super) fn seconds(from: Option<Timestamp>, to: Option<Timestamp>) -> f64 {
-    match (from, to) {
-        (Some(from), Some(to)) => (to.as_millisecond() - from.as_millisecond()).max(0) as f64 / 1000.0,
-        _ => 0.0,
-    }
-}

@@ -12,7 +12,7 @@ use recipe::plan::{Step, StepKind};
 
 use super::{
     asks,
-    result::{StepResult, Subject, seconds},
+    result::{StepResult, Subject},
 };
 use crate::{run::Preview, store::secrets::Mask};
 
@@ -62,7 +62,7 @@ fn step(subject: &Subject<'_>, frame: &Frame, at: usize) -> StepResult {
         failed_how: failed_how(subject, state),
         duration: match state.status {
             StepStatus::Pending => 0.0,
-            _ => seconds(state.since(), state.finished_at.or(Some(over))),
+            _ => state.taken_until(Some(over)).unwrap_or(0.0),
         },
         attempts: state.attempts(),
         started_at: state.started_at,

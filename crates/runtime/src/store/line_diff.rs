@@ -14,7 +14,7 @@ enum DiffLine<'a> {
 }
 
 /// The difference: `-` marks old lines, `+` new ones, and `…` what is left out. Empty if nothing differs.
-pub(crate) fn line_diff(before: &str, after: &str) -> String {
+pub fn line_diff(before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let lines = aligned(&old, &new);
     let is_changed = |at: usize| !matches!(lines[at], DiffLine::Same(_));
@@ -43,7 +43,7 @@ pub(crate) fn line_diff(before: &str, after: &str) -> String {
 }
 
 /// How many lines are new and how many are gone.
-pub(crate) fn changed_lines(before: &str, after: &str) -> (usize, usize) {
+pub fn changed_lines(before: &str, after: &str) -> (usize, usize) {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let lines = aligned(&old, &new);
     let added = lines.iter().filter(|line| matches!(line, DiffLine::New(_))).count();

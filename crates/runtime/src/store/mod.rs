@@ -1,13 +1,14 @@
 //! Runs on disk: folders, journals, sources, values, outputs, and which values are secret. Never starts anything.
 
+pub mod agent_checks;
 pub(crate) mod answer_request;
 pub mod cancel_request;
 pub mod folder;
 pub(crate) mod issue_index;
 pub mod journal;
 pub mod large;
-pub(crate) mod line_diff;
-pub(crate) mod locked_json;
+pub mod line_diff;
+pub mod locked_json;
 pub(crate) mod nesting_refusal;
 pub mod outputs;
 pub mod secrets;

@@ -6,7 +6,6 @@
 
 mod fingerprints;
 mod members;
-mod names;
 mod parts;
 mod records;
 #[cfg(test)]
@@ -28,12 +27,12 @@ use engine::run::{
 };
 use recipe::{
     plan::Unit,
+    secret_name::looks_secret,
     value::{Map, Value},
 };
 
 pub use fingerprints::Fingerprints;
 pub use members::without_members;
-use names::looks_secret;
 use parts::without_parts;
 
 use super::folder::FolderError;

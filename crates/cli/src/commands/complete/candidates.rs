@@ -75,7 +75,7 @@ impl Finder<'_> {
             "set" | "set-file" if self.line.verb != Some("answer") => self.variables(option),
             "from" => self.steps_of_run(),
             "start-from" => self.steps_of_recipe(),
-            "previous-run-id" => self.runs(),
+            "previous-run-id" | "against" => self.runs(),
             "include-tags" | "exclude-tags" => self.tags(),
             "agent-binary" | "repair-agent" | "review-agent" => {
                 Program::known_names().for_each(|name| self.add(name, "agent program"));
@@ -98,12 +98,12 @@ impl Finder<'_> {
         let line = self.line;
         self.commands(line.command);
         match (line.verb, line.words.len()) {
-            (None, 0) | (Some("run" | "explain"), 0) | (Some("validate"), _) => {
+            (None, 0) | (Some("run" | "explain"), 0) | (Some("validate" | "lint"), _) => {
                 self.recipes();
                 self.found.files = true;
             }
-            (Some("show" | "logs" | "resume" | "cancel" | "answer"), 0) => self.runs(),
-            (Some("logs"), 1) => self.steps_of_run(),
+            (Some("show" | "logs" | "why" | "resume" | "cancel" | "answer"), 0) => self.runs(),
+            (Some("logs" | "why"), 1) => self.steps_of_run(),
             (Some("help"), 0) => self.commands(line.program),
             (_, at) => {
                 let next = line.command.get_positionals().nth(at).filter(|_| line.verb != Some("run"));

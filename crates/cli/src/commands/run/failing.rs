@@ -178,6 +178,7 @@ pub(crate) fn refusal(recipe_name: String, exit: Exit) -> Json {
         "failure": null,
         "output": "",
         "error": "",
+        "stage": "run",
         "diagnostics": [],
         "diagnosis": null,
         "advice": [],

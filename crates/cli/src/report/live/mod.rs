@@ -55,8 +55,8 @@ use crate::{
         prompt::Prompt,
         step_output::Labels,
         words::{
-            count, counter, duration, ending, ends_block, first_line, fixing, icon, iteration_wait, kept,
-            next_attempt, processes, recipe_log, run_ending, run_icon,
+            count, counter, duration, ending, ends_block, first_line, fixing, iteration_wait, kept,
+            last_icon, next_attempt, processes, recipe_log, run_ending, run_icon,
         },
     },
 };
@@ -205,7 +205,10 @@ impl<'a> Live<'a> {
             Event::StepFinished { path, .. } | Event::StepSkipped { path, .. } => {
                 self.finished(path, state, mask)
             }
-            Event::AttemptFailed { ended, .. } if ended.outcome == Outcome::Cancelled => {}
+            // the run was stopped: no attempt follows
+            Event::AttemptFailed { path, ended, .. } if ended.outcome == Outcome::Cancelled => {
+                self.finished(path, state, mask);
+            }
             Event::AttemptFailed { path, attempt, ended, retry_in_ms } => {
                 let why = mask.quotation(first_line(&in_short(ended))).into_owned();
                 let next = next_attempt(*retry_in_ms);
@@ -279,7 +282,7 @@ impl<'a> Live<'a> {
             StepStatus::Completed if !step.recovered => duration(step.taken().unwrap_or(0.0)),
             _ => ending(frame, at, state, mask),
         };
-        self.line(icon(frame.shown_status(at)), &format!("{path} ({counter}) {text}"));
+        self.line(last_icon(frame.shown_status(at)), &format!("{path} ({counter}) {text}"));
     }
 
     fn output(&mut self, path: &str, stream: Stream, bytes: &[u8]) {

@@ -125,7 +125,7 @@ pub(super) fn coloured(icon: char) -> String {
     let colour = match icon {
         '✓' => AnsiColor::Green,
         '✗' => AnsiColor::Red,
-        '⚠' | '↻' | '⏸' => AnsiColor::Yellow,
+        '⚠' | '↻' | '⏸' | '■' => AnsiColor::Yellow,
         '▶' => AnsiColor::Cyan,
         _ => return icon.to_string(),
     };

@@ -185,13 +185,14 @@ impl Converter<'_> {
             ast::CompoundCommand::BraceGroup(group) => CommandKind::Group(self.list(&group.list)?),
             ast::CompoundCommand::Subshell(group) => CommandKind::Subshell(self.list(&group.list)?),
             ast::CompoundCommand::ForClause(clause) => CommandKind::For {
+                variable: clause.variable_name.clone(),
                 words: self.words(clause.values.as_deref().unwrap_or_default())?,
                 body: self.list(&clause.body.list)?,
             },
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 let parts = [&clause.initializer, &clause.condition, &clause.updater];
                 let words = parts.into_iter().flatten().map(|part| self.expansion(&part.value)).collect();
-                CommandKind::For { words, body: self.list(&clause.body.list)? }
+                CommandKind::For { variable: String::new(), words, body: self.list(&clause.body.list)? }
             }
             ast::CompoundCommand::CaseClause(clause) => {
                 let arms = clause.cases.iter().map(|case| {

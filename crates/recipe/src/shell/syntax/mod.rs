@@ -89,6 +89,8 @@ pub enum CommandKind {
     },
     /// `for` over words, or with numbers.
     For {
+        /// The name of the variable; empty for a loop with numbers.
+        variable: String,
         /// The words.
         words: Vec<ShellWord>,
         /// The body.

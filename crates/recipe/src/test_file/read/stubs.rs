@@ -38,6 +38,10 @@ impl Reader {
                     (StubPlan::Each(replies.iter().map(|reply| self.reply(reply)).collect()), optional)
                 }
             };
+            // an answer that could not be read would look like another one
+            if is_unread(&stub.value) {
+                continue;
+            }
             found.push(Stub { key: StubKey::new(&key.value), place: key.place, plan, optional });
         }
         found
@@ -165,6 +169,13 @@ fn kinds_of(syntax: &StubReplySyntax) -> Vec<(&'static str, crate::source::Place
     let mut found: Vec<_> = all.filter_map(|(field, place)| Some((field, place?))).collect();
     found.sort_by_key(|(_, place)| *place);
     found
+}
+
+fn is_unread(stub: &StubSyntax) -> bool {
+    match stub {
+        StubSyntax::Every(reply) => !reply.unread.is_empty(),
+        StubSyntax::Each(replies) => replies.iter().any(|reply| !reply.unread.is_empty()),
+    }
 }
 
 fn is_true(flag: &Optional<bool>) -> bool {

@@ -187,7 +187,7 @@ fn recipe_files(dir: &Path) -> Vec<PathBuf> {
         .filter_map(Result::ok)
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
         .map(|entry| entry.path())
-        .filter(|path| search::is_recipe_file(path))
+        .filter(|path| search::is_listed_file(path))
         // a broken link is listed as a problem; a pipe would block
         .filter(|path| path.metadata().map_or(true, |data| data.is_file()))
         .collect();

@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use recipe::test_file::is_test_file;
+
 use super::Setup;
 
 /// The directory of recipes in an installation or a project.
@@ -83,6 +85,11 @@ pub(super) fn is_recipe_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }
 
+/// Whether a file can be a recipe that is found by name: test files are none.
+pub(super) fn is_listed_file(path: &Path) -> bool {
+    is_recipe_file(path) && !is_test_file(&path.to_string_lossy())
+}
+
 /// The file at this path, or at this path with the extension of a recipe.
 pub(super) fn as_file(path: &Path) -> Option<PathBuf> {
     let mut candidates = vec![path.to_path_buf()];
@@ -97,15 +104,15 @@ pub(super) fn as_file(path: &Path) -> Option<PathBuf> {
 /// The file in `dir` whose name without extension is `name`.
 pub(super) fn by_stem(dir: &Path, name: &str) -> Option<PathBuf> {
     let exact = dir.join(name);
-    if is_recipe_file(&exact) && exact.is_file() {
+    if is_listed_file(&exact) && exact.is_file() {
         return Some(exact);
     }
     let files = [".yaml", ".yml"].map(|ending| dir.join(format!("{name}{ending}")));
-    files.into_iter().find(|file| file.is_file())
+    files.into_iter().find(|file| is_listed_file(file) && file.is_file())
 }
 
 /// The bytes of a recipe; of a file that is too large, only enough to detect that.
-pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let limit = recipe::yaml::MAX_BYTES as u64 + 1;
     let mut bytes = Vec::new();
     File::open(path)?.take(limit).read_to_end(&mut bytes)?;

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{SHORTEST, names::looks_secret, replaced};
+use recipe::secret_name::looks_secret;
+
+use super::{SHORTEST, replaced};
 
 /// The bytes without the texts of members that look secret, as `"api_key": "…"`: a program may print JSON before it is
 /// parsed here.

@@ -8,7 +8,7 @@ const ORDINARY_KEYS: &[&str] =
     &["primary", "foreign", "public", "sort", "partition", "cache", "row", "idempotency"];
 
 /// Whether a name looks secret. Dots lead into a value: all members of a secret value are secret.
-pub(super) fn looks_secret(name: &str) -> bool {
+pub fn looks_secret(name: &str) -> bool {
     let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
     ends.into_iter().any(|end| words_look_secret(&words(&name[..end])))
 }

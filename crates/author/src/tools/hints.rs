@@ -1,0 +1,216 @@
+//! Hints about agent programs: a program and a verb in one clause. Quotation marks do not hide a hint; code does.
+
+use crate::{
+    spec::{SectionKind, Sentence, Spec, Token, TokenKind},
+    words::tools,
+};
+
+/// A program for a role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hint {
+    pub(crate) role: Role,
+    pub(crate) program: String,
+    pub(crate) model: Option<String>,
+    pub(crate) line: usize,
+    /// The words of the clause.
+    pub(crate) text: String,
+    /// The program must not do this.
+    pub(crate) is_denied: bool,
+}
+
+/// What a program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Writer,
+    Reviewer,
+    Planner,
+    /// `use only P`.
+    Every,
+}
+
+/// All hints of a spec, in its order.
+pub(crate) fn hints(spec: &Spec) -> Vec<Hint> {
+    let is_read =
+        |kind| !matches!(kind, SectionKind::Questions | SectionKind::Answers | SectionKind::Targets);
+    let sentences = spec.sentences().filter(|(section, _)| is_read(section.kind));
+    let titled = spec.title.iter().chain(sentences.map(|(_, sentence)| sentence));
+    titled.flat_map(of_sentence).collect()
+}
+
+fn of_sentence(sentence: &Sentence) -> Vec<Hint> {
+    let ends = |token: &Token| token.is_mark(';') || token.is_mark('.') || token.is_word("but");
+    sentence.tokens.split(ends).flat_map(of_clause).collect()
+}
+
+/// A part of a clause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// A program; `is_led` says that `with` or `by` comes before it.
+    Program {
+        name: String,
+        is_led: bool,
+    },
+    Role(Role),
+    Denial,
+    Only,
+}
+
+fn of_clause(tokens: &[Token]) -> Vec<Hint> {
+    let parts = parts(tokens);
+    let programs = || {
+        parts.iter().filter_map(|part| match part {
+            Part::Program { name, .. } => Some(name.clone()),
+            _ => None,
+        })
+    };
+    let Some(first) = programs().next() else { return Vec::new() };
+    let (line, text) = (tokens.first().map_or(1, |token| token.line), text(tokens));
+    let is_denied = parts.contains(&Part::Denial);
+    let model = model(tokens);
+    let hint = |role: Role, program: String| Hint {
+        role,
+        program,
+        model: None,
+        line,
+        text: text.clone(),
+        is_denied,
+    };
+    let has_role = parts.iter().any(|part| matches!(part, Part::Role(_)));
+    let mut found: Vec<Hint> = match parts.contains(&Part::Only) && !has_role {
+        true => vec![hint(Role::Every, first)],
+        false => pairs(&parts).into_iter().map(|(role, program)| hint(role, program)).collect(),
+    };
+    if let Some((name, at)) = model {
+        // a model belongs to the program named last before it
+        let before = parts_before(tokens, at);
+        for hint in
+            found.iter_mut().filter(|hint| before.as_ref().is_none_or(|program| hint.program == *program))
+        {
+            hint.model = Some(name.clone());
+        }
+    }
+    found
+}
+
+/// Pairs programs and roles: `P to V`, `P Vs`, `V with P`, joined by `and`.
+fn pairs(parts: &[Part]) -> Vec<(Role, String)> {
+    let mut found = Vec::new();
+    let mut programs: Vec<String> = Vec::new();
+    let mut roles: Vec<Role> = Vec::new();
+    let mut last_was_role = false;
+    for part in parts {
+        match part {
+            Part::Program { name, is_led } => {
+                if *is_led && !roles.is_empty() {
+                    found.extend(roles.iter().map(|role| (*role, name.clone())));
+                    last_was_role = false;
+                    continue;
+                }
+                if last_was_role {
+                    programs.clear();
+                    roles.clear();
+                }
+                programs.push(name.clone());
+                last_was_role = false;
+            }
+            Part::Role(role) => {
+                if !last_was_role {
+                    roles.clear();
+                }
+                roles.push(*role);
+                found.extend(programs.iter().map(|program| (*role, program.clone())));
+                last_was_role = true;
+            }
+            Part::Denial | Part::Only => {}
+        }
+    }
+    let mut known: Vec<(Role, String)> = Vec::new();
+    for pair in found {
+        if !known.contains(&pair) {
+            known.push(pair);
+        }
+    }
+    known
+}
+
+fn parts(tokens: &[Token]) -> Vec<Part> {
+    let known = tools();
+    let lower: Vec<String> = tokens.iter().map(Token::lower).collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let program = known.programs.iter().find_map(|(name, names)| Some((name, names.at(&lower[at..])?)));
+        if let Some((name, count)) = program {
+            let is_led = is_led(tokens, &lower, at, &found);
+            found.push(Part::Program { name: name.clone(), is_led });
+            at += count;
+            continue;
+        }
+        let word = lower[at].as_str();
+        let role = match word {
+            _ if known.roles.writer.has(word) => Some(Role::Writer),
+            _ if known.roles.reviewer.has(word) => Some(Role::Reviewer),
+            _ if known.roles.planner.has(word) => Some(Role::Planner),
+            _ => None,
+        };
+        found.extend(role.map(Part::Role));
+        if known.negations.has(word) {
+            found.push(Part::Denial);
+        }
+        if known.only.has(word) {
+            found.push(Part::Only);
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Whether `with`, `by`, `:` or a program that is led itself comes before this program.
+fn is_led(tokens: &[Token], lower: &[String], at: usize, found: &[Part]) -> bool {
+    let before = (0..at).rev().find(|place| {
+        let word = lower[*place].as_str();
+        !(tokens[*place].is_quotation_mark()
+            || ["and", "then", "the", "or"].contains(&word)
+            || tokens[*place].is_mark(','))
+    });
+    let Some(place) = before else { return false };
+    let word = lower[place].as_str();
+    let follows_led =
+        matches!(found.last(), Some(Part::Program { is_led: true, .. })) && !tools().roles.reviewer.has(word);
+    let joined =
+        at > 0 && (tokens[at - 1].is_mark(',') || ["and", "then", "or"].contains(&lower[at - 1].as_str()));
+    let is_label = tokens[place].is_mark(':') || ["is", "are", "be", "="].contains(&word);
+    // `reviews: claude, codex`
+    (tools().leads.has(word) && !tools().subjects.has(word)
+        || word == "using" && found.iter().any(|part| matches!(part, Part::Role(_))))
+        || is_label
+        || (follows_led && joined)
+}
+
+/// The model of a clause, `with model m`, and its place.
+fn model(tokens: &[Token]) -> Option<(String, usize)> {
+    let at = tokens.iter().position(|token| tools().model_words.has(&token.lower()))?;
+    let next =
+        tokens.get(at + 1..)?.iter().find(|token| !(token.is_mark(':') || token.is_quotation_mark()))?;
+    let is_name = next.kind != TokenKind::Mark && !next.text.is_empty();
+    is_name.then(|| (next.text.clone(), at))
+}
+
+/// The program named last before a place.
+fn parts_before(tokens: &[Token], at: usize) -> Option<String> {
+    let named = parts(&tokens[..at]).into_iter().filter_map(|part| match part {
+        Part::Program { name, .. } => Some(name),
+        _ => None,
+    });
+    named.last()
+}
+
+fn text(tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for token in tokens {
+        let is_mark = token.kind == TokenKind::Mark;
+        text.push_str(if text.is_empty() || is_mark { "" } else { " " });
+        text.push_str(&token.text);
+    }
+    text
+}
