@@ -166,10 +166,11 @@ fn program_of(text: &str) -> Option<String> {
     })
 }
 
-/// Answers about programs that name none.
-pub(super) fn note_unusable(answered: &[Answered], unusable: &mut Vec<String>) {
+/// The subjects of answers about programs that name none.
+pub(super) fn unusable(answered: &[Answered]) -> Vec<String> {
     let about_tools = answered.iter().filter(|one| one.question.subject.starts_with("tool "));
-    unusable.extend(
-        about_tools.filter(|one| program_of(&one.answer).is_none()).map(|one| one.question.subject.clone()),
-    );
+    about_tools
+        .filter(|one| program_of(&one.answer).is_none())
+        .map(|one| one.question.subject.clone())
+        .collect()
 }

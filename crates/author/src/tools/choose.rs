@@ -13,9 +13,10 @@ pub(crate) struct ToolFacts<'a> {
     pub(crate) flag_writer: Option<&'a str>,
     /// `--reviewers`.
     pub(crate) flag_reviewers: Option<&'a [String]>,
-    /// The `agent` and `model` of the best skill that has them: skill, program, model.
-    pub(crate) skill_agent: Option<(&'a str, &'a str)>,
-    pub(crate) skill_model: Option<(&'a str, &'a str, Option<&'a str>)>,
+    /// The best skill that names a program, and the program.
+    pub(crate) skill_agent: Option<(String, String)>,
+    /// Skill, model, and the program that the model belongs to.
+    pub(crate) skill_model: Option<(String, String, Option<String>)>,
     pub(crate) config_writer: Option<&'a str>,
     pub(crate) config_reviewers: &'a [String],
     pub(crate) depth: Depth,
@@ -128,7 +129,7 @@ fn writer(facts: &ToolFacts, hint: Option<&Hint>, every: Option<&Hint>, reviewer
         choice(role, program, ToolRule::Flag, "--writer".to_owned())
     } else if let Some(hint) = hint.or(every) {
         hinted(role, hint)
-    } else if let Some((skill, agent)) = facts.skill_agent {
+    } else if let Some((skill, agent)) = &facts.skill_agent {
         choice(role, agent, ToolRule::Skill, format!("the skill `{skill}` names it"))
     } else if let Some(program) = facts.config_writer {
         choice(role, program, ToolRule::Configuration, "`generate.writer` of the configuration".to_owned())
@@ -144,14 +145,14 @@ fn writer(facts: &ToolFacts, hint: Option<&Hint>, every: Option<&Hint>, reviewer
         choice(role, program, ToolRule::Default, reason)
     };
     if chosen.model.is_none() {
-        let fits = |agent: Option<&str>| agent.is_none_or(|agent| agent == chosen.program);
-        chosen.model =
-            facts.skill_model.filter(|(_, _, agent)| fits(*agent)).map(|(skill, model, _)| ModelChoice {
-                name: model.to_owned(),
-                rule: ToolRule::Skill,
-                reason: format!("the skill `{skill}` names it"),
-                line: None,
-            });
+        let fits = |agent: &Option<String>| agent.as_ref().is_none_or(|agent| *agent == chosen.program);
+        let model = facts.skill_model.as_ref().filter(|(_, _, agent)| fits(agent));
+        chosen.model = model.map(|(skill, model, _)| ModelChoice {
+            name: model.clone(),
+            rule: ToolRule::Skill,
+            reason: format!("the skill `{skill}` names it"),
+            line: None,
+        });
     }
     chosen
 }

@@ -1,7 +1,7 @@
 //! Hints about agent programs: a program and a verb in one clause. Quotation marks do not hide a hint; code does.
 
 use crate::{
-    spec::{SectionKind, Sentence, Spec, Token, TokenKind},
+    spec::{SectionKind, Sentence, Spec, Token, TokenKind, words_of},
     words::tools,
 };
 
@@ -28,18 +28,32 @@ pub(crate) enum Role {
     Every,
 }
 
-/// All hints of a spec, in its order.
-pub(crate) fn hints(spec: &Spec) -> Vec<Hint> {
+/// All hints of a spec, in its order. `programs` are names that the word lists do not have.
+pub(crate) fn hints(spec: &Spec, programs: &[String]) -> Vec<Hint> {
     let is_read =
         |kind| !matches!(kind, SectionKind::Questions | SectionKind::Answers | SectionKind::Targets);
-    let sentences = spec.sentences().filter(|(section, _)| is_read(section.kind));
-    let titled = spec.title.iter().chain(sentences.map(|(_, sentence)| sentence));
-    titled.flat_map(of_sentence).collect()
+    let mut found: Vec<Hint> = spec.title.iter().flat_map(|title| of_sentence(title, programs)).collect();
+    for (section, sentence) in spec.sentences().filter(|(section, _)| is_read(section.kind)) {
+        let heading = words_of(&section.heading, section.line);
+        let names_role = heading.iter().any(|word| role(&word.lower()).is_some());
+        match section.kind == SectionKind::Agents && names_role {
+            // `Reviewers: claude, codex`
+            true => {
+                let colon =
+                    Token { kind: TokenKind::Mark, text: ":".to_owned(), span: 0..0, line: section.line };
+                let tokens = heading.into_iter().filter(|word| word.kind == TokenKind::Word).chain([colon]);
+                let tokens = tokens.chain(sentence.tokens.iter().cloned()).collect();
+                found.extend(of_sentence(&Sentence { tokens, ..sentence.clone() }, programs));
+            }
+            false => found.extend(of_sentence(sentence, programs)),
+        }
+    }
+    found
 }
 
-fn of_sentence(sentence: &Sentence) -> Vec<Hint> {
+fn of_sentence(sentence: &Sentence, programs: &[String]) -> Vec<Hint> {
     let ends = |token: &Token| token.is_mark(';') || token.is_mark('.') || token.is_word("but");
-    sentence.tokens.split(ends).flat_map(of_clause).collect()
+    sentence.tokens.split(ends).flat_map(|clause| of_clause(clause, programs)).collect()
 }
 
 /// A part of a clause.
@@ -55,8 +69,8 @@ enum Part {
     Only,
 }
 
-fn of_clause(tokens: &[Token]) -> Vec<Hint> {
-    let parts = parts(tokens);
+fn of_clause(tokens: &[Token], more: &[String]) -> Vec<Hint> {
+    let parts = parts(tokens, more);
     let programs = || {
         parts.iter().filter_map(|part| match part {
             Part::Program { name, .. } => Some(name.clone()),
@@ -82,7 +96,7 @@ fn of_clause(tokens: &[Token]) -> Vec<Hint> {
     };
     if let Some((name, at)) = model {
         // a model belongs to the program named last before it
-        let before = parts_before(tokens, at);
+        let before = parts_before(tokens, at, more);
         for hint in
             found.iter_mut().filter(|hint| before.as_ref().is_none_or(|program| hint.program == *program))
         {
@@ -133,13 +147,25 @@ fn pairs(parts: &[Part]) -> Vec<(Role, String)> {
     known
 }
 
-fn parts(tokens: &[Token]) -> Vec<Part> {
+/// The role that a word names.
+fn role(word: &str) -> Option<Role> {
+    let known = &tools().roles;
+    match word {
+        _ if known.writer.has(word) => Some(Role::Writer),
+        _ if known.reviewer.has(word) => Some(Role::Reviewer),
+        _ if known.planner.has(word) => Some(Role::Planner),
+        _ => None,
+    }
+}
+
+fn parts(tokens: &[Token], more: &[String]) -> Vec<Part> {
     let known = tools();
     let lower: Vec<String> = tokens.iter().map(Token::lower).collect();
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        let program = known.programs.iter().find_map(|(name, names)| Some((name, names.at(&lower[at..])?)));
+        let listed = known.programs.iter().find_map(|(name, names)| Some((name, names.at(&lower[at..])?)));
+        let program = listed.or_else(|| more.iter().find(|name| **name == lower[at]).map(|name| (name, 1)));
         if let Some((name, count)) = program {
             let is_led = is_led(tokens, &lower, at, &found);
             found.push(Part::Program { name: name.clone(), is_led });
@@ -147,13 +173,7 @@ fn parts(tokens: &[Token]) -> Vec<Part> {
             continue;
         }
         let word = lower[at].as_str();
-        let role = match word {
-            _ if known.roles.writer.has(word) => Some(Role::Writer),
-            _ if known.roles.reviewer.has(word) => Some(Role::Reviewer),
-            _ if known.roles.planner.has(word) => Some(Role::Planner),
-            _ => None,
-        };
-        found.extend(role.map(Part::Role));
+        found.extend(role(word).map(Part::Role));
         if known.negations.has(word) {
             found.push(Part::Denial);
         }
@@ -197,8 +217,8 @@ fn model(tokens: &[Token]) -> Option<(String, usize)> {
 }
 
 /// The program named last before a place.
-fn parts_before(tokens: &[Token], at: usize) -> Option<String> {
-    let named = parts(&tokens[..at]).into_iter().filter_map(|part| match part {
+fn parts_before(tokens: &[Token], at: usize, more: &[String]) -> Option<String> {
+    let named = parts(&tokens[..at], more).into_iter().filter_map(|part| match part {
         Part::Program { name, .. } => Some(name),
         _ => None,
     });
