@@ -5,7 +5,7 @@ use engine::branch_name::slug;
 use crate::{
     brief::{Target, Track, TrackOrder},
     project::ProjectFiles,
-    reading::targets::of_blocks,
+    reading::{delivery, targets::of_blocks},
     spec::{Block, BlockKind, Section, SectionKind, Spec, Token, TokenKind},
     words::work,
 };
@@ -61,7 +61,8 @@ impl Draft {
     }
 
     fn goal(&self) -> String {
-        let texts: Vec<&str> = self.blocks.iter().map(|block| block.text.as_str()).collect();
+        let texts: Vec<String> =
+            self.blocks.iter().map(delivery::work_of_block).filter(|text| !text.is_empty()).collect();
         if texts.is_empty() { self.title.clone() } else { texts.join("\n") }
     }
 
@@ -164,7 +165,7 @@ fn from_tokens(tokens: &[Token], block: &Block) -> Draft {
     };
     let mut own = block.clone();
     own.tokens = tokens.to_vec();
-    own.text = crate::spec::joined(tokens, &block.text);
+    own.text = crate::spec::joined(tokens);
     own.sentences = own_sentences(tokens, &own.text);
     Draft {
         title,

@@ -51,7 +51,8 @@ pub(crate) fn hints(spec: &Spec, programs: &[String]) -> Vec<Hint> {
     found
 }
 
-fn of_sentence(sentence: &Sentence, programs: &[String]) -> Vec<Hint> {
+/// The hints of a sentence.
+pub(crate) fn of_sentence(sentence: &Sentence, programs: &[String]) -> Vec<Hint> {
     let ends = |token: &Token| token.is_mark(';') || token.is_mark('.') || token.is_word("but");
     sentence.tokens.split(ends).flat_map(|clause| of_clause(clause, programs)).collect()
 }

@@ -66,11 +66,11 @@ pub(crate) fn generate(
     };
     let written = author::write(&reading.brief);
     let files = destination.files(&reading.brief, &written);
-    files.check(args.force)?;
+    files.check(args)?;
     let proof = proof::prove(&files, environment)?;
     let files = if proof.ready { files } else { files.as_drafts() };
     let json = record(&reading, &written, &proof);
-    files.write(&json, args.force)?;
+    files.write(&json, args)?;
     let missing = surroundings.missing(&reading.brief, environment, &dir);
     let report =
         output::Report { args, reading: &reading, record: &json, files: &files, proof: &proof, missing };
