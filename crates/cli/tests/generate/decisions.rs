@@ -25,7 +25,7 @@ fn a33_flags_override_the_words_of_the_spec() {
     assert_eq!(programs, ["gemini", "claude", "codex"]);
     assert!(made["tools"].as_array().unwrap().iter().all(|row| row["rule"] == "flag"));
     let recipe = std::fs::read_to_string(env.path("recipes/add-a-json-flag.yaml")).unwrap();
-    assert!(!recipe.contains("effects:"), "no pull request: {recipe}");
+    assert!(!recipe.contains("effects: ["), "no pull request: {recipe}");
     let unknown = env.run(["generate", "SPEC.md", "--writer", "nosuch"]);
     assert_eq!(unknown.code, 4);
     assert!(unknown.stderr.contains("`nosuch` is not known"), "{}", unknown.all());
