@@ -15,7 +15,7 @@ use author::{
     record::{ProofRecord, record},
 };
 
-use self::{files::Destination, surroundings::Surroundings};
+use self::{files::Destination, surroundings::SpecSurroundings};
 use crate::{
     args::generate::{DepthArg, GenerateArgs, PatternArg},
     environment::Environment,
@@ -39,7 +39,7 @@ pub(crate) fn generate(
     }
     let spec = spec::read(args, environment, &dir)?;
     let destination = Destination::new(args, environment, &dir)?;
-    let surroundings = Surroundings::read(environment, &dir)?;
+    let surroundings = SpecSurroundings::read(environment, &dir)?;
     let flags = flags(args, &destination, &surroundings)?;
     let intake = Intake {
         spec: &spec.text,
@@ -104,7 +104,7 @@ fn answers(args: &GenerateArgs) -> Result<Vec<(usize, String)>, Failure> {
 fn flags(
     args: &GenerateArgs,
     destination: &Destination,
-    surroundings: &Surroundings,
+    surroundings: &SpecSurroundings,
 ) -> Result<Flags, Failure> {
     if let Some(name) = args.name.as_deref().filter(|name| !is_name(name)) {
         return Err(refused(format!("`{name}` cannot be a name: use letters, digits, `-` and `_`")));
