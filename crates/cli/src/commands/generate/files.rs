@@ -132,6 +132,18 @@ impl GeneratedFiles {
         self.texts.first().map(|(name, _)| name.clone()).unwrap_or_default()
     }
 
+    /// The file names of all recipes, the main one first.
+    pub(super) fn recipe_names(&self) -> Vec<String> {
+        let is_recipe = |name: &&String| name.ends_with(".yaml") && !name.ends_with(".test.yaml");
+        self.texts.iter().map(|(name, _)| name).filter(is_recipe).cloned().collect()
+    }
+
+    /// The file name of the tests.
+    pub(super) fn tests_name(&self) -> String {
+        let is_test = |name: &&String| name.ends_with(".test.yaml");
+        self.texts.iter().map(|(name, _)| name).find(is_test).cloned().unwrap_or_default()
+    }
+
     /// Writes copies of the texts into another folder.
     pub(super) fn copy_to(&self, folder: &Path) -> Result<(), Failure> {
         for (name, text) in &self.texts {
