@@ -61,13 +61,15 @@ fn text(files: &dyn ProjectFiles, name: &str) -> String {
 
 fn cargo(files: &dyn ProjectFiles) -> Option<Project> {
     let reason = "Cargo.toml is here, so Cargo builds and tests this project";
-    files.is_file("Cargo.toml")
+    files
+        .is_file("Cargo.toml")
         .then(|| project("Cargo", "Cargo.toml", reason, [("build", "cargo build"), ("test", "cargo test")]))
 }
 
 fn go(files: &dyn ProjectFiles) -> Option<Project> {
     let reason = "go.mod is here, so the go command builds and tests this project";
-    files.is_file("go.mod")
+    files
+        .is_file("go.mod")
         .then(|| project("Go", "go.mod", reason, [("build", "go build ./..."), ("test", "go test ./...")]))
 }
 

@@ -155,9 +155,7 @@ fn parallel_writers(view: &UnitView<'_>, report: &mut Report<'_>) {
         let one = Value::from(1.0);
         let is_single =
             |number: &ValueTemplate| matches!(number, ValueTemplate::Plain(number) if *number == one);
-        if step.each().is_some_and(|each| !is_single(&each.max_parallel))
-            && !has_own_place(step)
-        {
+        if step.each().is_some_and(|each| !is_single(&each.max_parallel)) && !has_own_place(step) {
             let message =
                 format!("several instances of `{}` may edit at the same time in one directory", step.id);
             let help =
