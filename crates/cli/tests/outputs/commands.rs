@@ -338,13 +338,13 @@ fn a_check_of_the_machine() {
         ✓ bash …
         ✓ git …
         ✓ state directory  /state
+        – amplifier        absent (not found in PATH)
         – claude           absent (not found in PATH), default agent
             fix: install it, or choose another one with `--agent-binary NAME`
         – codex            absent (not found in PATH)
         – copilot          absent (not found in PATH)
         – gemini           absent (not found in PATH)
         – opencode         absent (not found in PATH)
-        – amplifier        absent (not found in PATH)
 
         Recipes can run here. Agent logins were not checked (`doctor --agents` does).
         --- stderr
