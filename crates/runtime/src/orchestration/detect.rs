@@ -16,6 +16,7 @@ use super::{
     Confidential, FailureReporter, TaskFailure,
     begin::StartFacts,
     caller::{Caller, step_in, value_in},
+    round_evidence::hollow_round,
     rounds::{Executed, RoundView, rounds},
     streams::{PlacedStream, is_done},
     verb::VerbError,
@@ -62,11 +63,13 @@ impl Detected {
 }
 
 /// Looks at every execution of the round that the step belongs to.
-pub(super) fn detect(caller: &Caller) -> Detected {
+pub(super) async fn detect(caller: &Caller) -> Detected {
     let all = rounds(caller.state());
     let Some(round) = all.last() else { return Detected::default() };
     let route: Option<Route> = value_in(caller.state().root(), "route");
     let leaves = leaves(caller, round);
+    let hollow = hollow_round(caller, round).await;
+    let mode_of = |leaf: &LeafFailure| mode_of(leaf, hollow.is_some());
     let mut detected = Detected::default();
     for leaf in &leaves {
         detected.failures.push(FailureEntry {
@@ -79,7 +82,7 @@ pub(super) fn detect(caller: &Caller) -> Detected {
         });
     }
     if leaves.is_empty() {
-        detected.failures.extend(gap(round));
+        detected.failures.extend(hollow.as_ref().map(|why| hollow_entry(round, why)).or_else(|| gap(round)));
     }
     if round.number == 1 && route.as_ref().is_some_and(|route| route.guard != Guard::Allowed) {
         detected.failures.extend(blocked_split(caller));
@@ -100,8 +103,8 @@ pub(super) fn detect(caller: &Caller) -> Detected {
 }
 
 /// The mode of one failed step.
-fn mode_of(leaf: &LeafFailure) -> FailureMode {
-    let facts = RoundFacts { any_step_ran: true, failure: Some(leaf.clone()), ..RoundFacts::default() };
+fn mode_of(leaf: &LeafFailure, hollow: bool) -> FailureMode {
+    let facts = RoundFacts { any_step_ran: true, failure: Some(leaf.clone()), hollow, ..RoundFacts::default() };
     failure_mode(&facts).unwrap_or(FailureMode::RecipeFailure)
 }
 
@@ -160,6 +163,18 @@ fn choose_way(
             stream.again(workflow, &format!("{mode}: {}", detected.quote), caller)
         })
         .collect();
+}
+
+/// A round whose agents could not reach the work, or said nothing.
+fn hollow_entry(round: &RoundView<'_>, why: &str) -> FailureEntry {
+    FailureEntry {
+        round: round.number,
+        mode: FailureMode::HollowSuccess,
+        class: None,
+        step: round.executed().last().map(|executed| executed.path.clone()),
+        quote: why.to_owned(),
+        recovered: false,
+    }
 }
 
 /// A round in which nothing ran and nothing failed.
