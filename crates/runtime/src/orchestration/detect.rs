@@ -9,6 +9,7 @@ use engine::{
     },
     run::frame::FrameId,
 };
+use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -289,13 +290,18 @@ pub(super) async fn report(caller: &Caller, host: &Host) -> Result<serde_json::V
         failure_fingerprint(&facts.mode, &facts.recipe, step.as_deref().unwrap_or_default(), &detected.quote);
     let run_id = caller.opened.folder.id();
     let repository = caller.text("file_issues");
+    // the file may be published, so secrets of the environment are hidden too that the recipe does not name
+    let mut mask = caller.opened.mask.clone();
+    for (name, value) in &host.env {
+        mask.learn_value(&name.to_string_lossy(), &Value::from(value.to_string_lossy().into_owned()));
+    }
     let reporter = FailureReporter {
         run_dir: caller.run_dir(),
         run_id: &run_id,
         state_home: &caller.home,
         env: &caller.env,
         shown: Confidential {
-            mask: &caller.opened.mask,
+            mask: &mask,
             home: host.home.as_deref(),
             host_name: rustix::system::uname().nodename().to_str().ok().map(str::to_owned),
         },
