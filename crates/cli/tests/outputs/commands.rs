@@ -267,6 +267,8 @@ fn a_list() {
                 Three independent solutions in git worktrees; the best one that passes your check
             orchestrator-round 1.0  built-in:orchestrator-round
                 One round of a task, from its execution to the verdict
+            parallel-workstreams 1.0  built-in:parallel-workstreams
+                Several tasks at the same time, each on a branch of its own
             qa-workflow 1.0  built-in:qa-workflow
                 One agent answers one question, and changes nothing
             quality-audit-cycle 1.0  built-in:quality-audit-cycle
