@@ -1,4 +1,5 @@
 //! Test files: what they say, and every mistake with its place.
+#![expect(clippy::expect_used, reason = "a test that cannot set itself up fails")]
 
 use recipe::{
     check::{self, Given},
