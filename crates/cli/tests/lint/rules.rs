@@ -103,6 +103,32 @@ fn edits_are_followed_through_sub_recipes_and_loops() {
 }
 
 #[test]
+fn the_form_of_code_is_not_what_it_does() {
+    let edit = "  - id: e\n    prompt: Implement it.\n";
+    for (command, is_found) in [
+        ("npx tsc --noEmit", true),
+        ("cargo fmt --check", true),
+        ("grep -q json src/main.rs", true),
+        ("git diff --quiet", true),
+        ("cargo build", true),
+        ("git diff --quiet -- Cargo.lock", false),
+        ("./program --version | grep -q 1.2", false),
+        ("cargo build && cargo test", false),
+        ("make", false),
+        ("lychee docs", false),
+    ] {
+        let found = codes(&recipe(&format!("{edit}  - id: x\n    command: {command}\n")));
+        assert_eq!(found.contains(&"shape-only".to_owned()), is_found, "{command}: {found:?}");
+    }
+    check(
+        &format!(
+            "{edit}  - id: x\n    command: cargo check\n  - id: r\n    agent_binary: codex\n    permissions: read-only\n    prompt: Review it.\n"
+        ),
+        &[],
+    );
+}
+
+#[test]
 fn reviews_are_told_from_edits() {
     check(
         "  - id: e\n    prompt: Fix it.\n    ensure:\n      - command: make test\n  - id: r\n    permissions: read-only\n    prompt: Review the change.\n",
@@ -111,6 +137,10 @@ fn reviews_are_told_from_edits() {
     check(
         "  - id: e\n    agent_binary: claude\n    prompt: Fix it.\n    ensure:\n      - command: make test\n  - id: r\n    permissions: read-only\n    prompt: Review the change.\n",
         &[],
+    );
+    check(
+        "  - id: r\n    prompt: Review the change and fix what you find.\n",
+        &["edit-after-gate", "reviewer-edits"],
     );
     check("  - id: r\n    prompt: Review the change.\n    ensure:\n      - unchanged: [\"**\"]\n", &[]);
     check(

@@ -92,7 +92,7 @@ impl CommandUse {
         let has_operands = || self.texts.iter().skip(2).any(|word| !word.starts_with('-'));
         match self.check {
             None | Some(CheckKind::Tests) => false,
-            Some(CheckKind::Lint) => true,
+            Some(CheckKind::Lint) => !has(&words.other_linters, &self.program),
             Some(CheckKind::Build) => has(&words.compilers, &self.program),
             Some(CheckKind::Compare) if self.program == "git" => {
                 let verb = self.texts.get(1).map(String::as_str).unwrap_or_default();
