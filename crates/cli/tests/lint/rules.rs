@@ -38,9 +38,12 @@ fn commands_that_only_look_trivial_are_left_alone() {
         "if make test; then echo green; else echo red; fi",
         "set +e\\nmake test\\ncode=$?\\nexit $code",
         "grep -rn unsafe src || true",
+        ": \\\"${NAME:?is missing}\\\"",
     ] {
         check(&format!("  - id: work\n    command: \"{command}\"\n"), &[]);
     }
+    check("  - id: check-name\n    command: ': \"${NAME:?is missing}\"'\n", &[]);
+    check("  - id: verify\n    command: 'true'\n    ensure:\n      - command: make test\n", &[]);
     // another step reads the output
     check(
         "  - id: tests\n    command: make test 2>&1 || true\n  - id: print\n    command: cat <<< \"{{tests}}\"\n",
@@ -172,6 +175,9 @@ fn prompts_may_forbid_effects() {
         ("Publish the package.", true),
         ("Look around. Do not push.", false),
         ("Look around. Never commit or push, and do not open a pull request.", false),
+        ("Look around, then push.", true),
+        ("Push notifications are broken. Explain why.", false),
+        ("Publish buttons have no label. Explain why.", false),
         ("Explain how the release is published.", false),
         ("Which commands push to a remote?", false),
     ] {
