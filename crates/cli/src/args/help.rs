@@ -13,13 +13,24 @@ const NAME: Style = Style::new().bold();
 
 /// The commands in groups.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Recipes", &["run", "do", "validate", "lint", "test", "explain", "list", "init"]),
+    ("Recipes", &["run", "do", "validate", "lint", "test", "explain", "list", "init", "generate"]),
     ("Runs", &["runs", "show", "logs", "why", "resume", "waiting", "answer", "cancel", "prune", "health"]),
-    ("More", &["doctor", "branch-name", "schema", "completions", "manifest", "sync", "compat", "help"]),
+    (
+        "More",
+        &[
+            "doctor",
+            "branch-name",
+            "schema",
+            "completions",
+            "manifest",
+            "sync",
+            "compat",
+            "orch",
+            "man",
+            "help",
+        ],
+    ),
 ];
-
-/// The options that are needed most often, by line.
-const OFTEN: &[&[&str]] = &[&["set", "dry-run", "working-dir"], &["output-format", "help", "version"]];
 
 /// Printing help.
 #[derive(Debug, Args)]
@@ -34,8 +45,8 @@ pub(crate) struct HelpArgs {
 /// The help of the program.
 pub(crate) fn overview(command: &Command) -> StyledStr {
     let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
-    let usage = plain("[OPTIONS] RECIPE | COMMAND …");
-    let mut text = format!("{about}\n\n{HEADING}Usage:{HEADING:#} {usage}\n");
+    let mut text =
+        format!("{about}\n\n{HEADING}Usage:{HEADING:#} {}\n", plain("[OPTIONS] RECIPE | COMMAND …"));
     for (title, verbs) in GROUPS {
         text.push_str(&format!("\n{HEADING}{title}:{HEADING:#}\n"));
         for verb in verbs.iter().filter_map(|name| command.find_subcommand(name)) {
@@ -43,25 +54,8 @@ pub(crate) fn overview(command: &Command) -> StyledStr {
             text.push_str(&format!("  {NAME}{:<11}{NAME:#}  {about}\n", verb.get_name()));
         }
     }
-    let all = plain("run --help");
-    text.push_str(&format!("\n{HEADING}Options:{HEADING:#} (`{all}` shows and explains all)\n"));
-    for names in OFTEN {
-        let shown: Vec<String> = names.iter().map(|name| option(command, name)).collect();
-        text.push_str(&format!("  {}\n", shown.join("   ")));
-    }
+    text.push_str(&format!("\n{HEADING}Options of a run:{HEADING:#} `{}`\n", plain("run --help")));
     StyledStr::from(text)
-}
-
-/// An option with its short name and its value.
-fn option(command: &Command, name: &str) -> String {
-    let Some(arg) = command.get_arguments().find(|arg| arg.get_long() == Some(name)) else {
-        // clap adds it when the command line is read
-        return format!("{NAME}-V, --{name}{NAME:#}");
-    };
-    let short = arg.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
-    let value = arg.get_value_names().filter(|_| arg.get_action().takes_values());
-    let value = value.and_then(|names| names.first()).map(|name| format!(" {name}")).unwrap_or_default();
-    format!("{NAME}{short}--{name}{NAME:#}{value}")
 }
 
 #[cfg(test)]

@@ -357,6 +357,25 @@ pub struct RunFinished {
     pub origin: Option<Origin>,
 }
 
+impl RunFinished {
+    /// An end for this reason, about which nothing else is known.
+    pub fn new(reason: EndReason, error: Option<String>) -> RunFinished {
+        RunFinished {
+            status: reason.status(),
+            reason,
+            error,
+            output: None,
+            ended_processes: Vec::new(),
+            left_processes: Vec::new(),
+            ended_steps: None,
+            usage: None,
+            worked_ms: None,
+            asks: None,
+            origin: None,
+        }
+    }
+}
+
 /// A decision of a person that a run waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
