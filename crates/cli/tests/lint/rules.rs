@@ -38,9 +38,12 @@ fn commands_that_only_look_trivial_are_left_alone() {
         "if make test; then echo green; else echo red; fi",
         "set +e\\nmake test\\ncode=$?\\nexit $code",
         "grep -rn unsafe src || true",
+        ": \\\"${NAME:?is missing}\\\"",
     ] {
         check(&format!("  - id: work\n    command: \"{command}\"\n"), &[]);
     }
+    check("  - id: check-name\n    command: ': \"${NAME:?is missing}\"'\n", &[]);
+    check("  - id: verify\n    command: 'true'\n    ensure:\n      - command: make test\n", &[]);
     // another step reads the output
     check(
         "  - id: tests\n    command: make test 2>&1 || true\n  - id: print\n    command: cat <<< \"{{tests}}\"\n",
@@ -103,6 +106,32 @@ fn edits_are_followed_through_sub_recipes_and_loops() {
 }
 
 #[test]
+fn the_form_of_code_is_not_what_it_does() {
+    let edit = "  - id: e\n    prompt: Implement it.\n";
+    for (command, is_found) in [
+        ("npx tsc --noEmit", true),
+        ("cargo fmt --check", true),
+        ("grep -q json src/main.rs", true),
+        ("git diff --quiet", true),
+        ("cargo build", true),
+        ("git diff --quiet -- Cargo.lock", false),
+        ("./program --version | grep -q 1.2", false),
+        ("cargo build && cargo test", false),
+        ("make", false),
+        ("lychee docs", false),
+    ] {
+        let found = codes(&recipe(&format!("{edit}  - id: x\n    command: {command}\n")));
+        assert_eq!(found.contains(&"shape-only".to_owned()), is_found, "{command}: {found:?}");
+    }
+    check(
+        &format!(
+            "{edit}  - id: x\n    command: cargo check\n  - id: r\n    agent_binary: codex\n    permissions: read-only\n    prompt: Review it.\n"
+        ),
+        &[],
+    );
+}
+
+#[test]
 fn reviews_are_told_from_edits() {
     check(
         "  - id: e\n    prompt: Fix it.\n    ensure:\n      - command: make test\n  - id: r\n    permissions: read-only\n    prompt: Review the change.\n",
@@ -111,6 +140,10 @@ fn reviews_are_told_from_edits() {
     check(
         "  - id: e\n    agent_binary: claude\n    prompt: Fix it.\n    ensure:\n      - command: make test\n  - id: r\n    permissions: read-only\n    prompt: Review the change.\n",
         &[],
+    );
+    check(
+        "  - id: r\n    prompt: Review the change and fix what you find.\n",
+        &["edit-after-gate", "reviewer-edits"],
     );
     check("  - id: r\n    prompt: Review the change.\n    ensure:\n      - unchanged: [\"**\"]\n", &[]);
     check(
@@ -142,6 +175,9 @@ fn prompts_may_forbid_effects() {
         ("Publish the package.", true),
         ("Look around. Do not push.", false),
         ("Look around. Never commit or push, and do not open a pull request.", false),
+        ("Look around, then push.", true),
+        ("Push notifications are broken. Explain why.", false),
+        ("Publish buttons have no label. Explain why.", false),
         ("Explain how the release is published.", false),
         ("Which commands push to a remote?", false),
     ] {

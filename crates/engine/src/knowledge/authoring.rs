@@ -46,6 +46,7 @@ pub(crate) struct ReviewWords {
 pub(crate) struct ProgramWords {
     pub(crate) not_checks: Vec<String>,
     pub(crate) compilers: Vec<String>,
+    pub(crate) other_linters: Vec<String>,
     pub(crate) searchers: Vec<String>,
     pub(crate) silent: Vec<String>,
     pub(crate) package_runners: Vec<String>,

@@ -9,6 +9,7 @@ use recipe::{
 
 use super::{
     LintCode, Report,
+    clauses::PromptClause,
     view::{StepView, UnitView},
 };
 
@@ -40,7 +41,7 @@ fn effects(view: &UnitView<'_>, step: &StepView<'_>, report: &mut Report<'_>) {
         return;
     }
     let told = step.clauses.iter().filter(|clause| !clause.is_negated).find_map(|clause| {
-        known.iter().find(|(_, phrases)| clause.starts_with(phrases)).map(|(name, _)| (name, clause))
+        known.iter().find(|(_, phrases)| tells(clause, phrases)).map(|(name, _)| (name, clause))
     });
     if let Some((name, clause)) = told {
         let text = crate::run::text::shorten(clause.text.trim_end_matches(['.', '!', ' ']), 60);
@@ -51,6 +52,13 @@ fn effects(view: &UnitView<'_>, step: &StepView<'_>, report: &mut Report<'_>) {
         let help = "forbid it in the prompt, and do it in a bash step with `effects` after the checks";
         report.at_field(LintCode::AgentDoesEffect, (step.step, "prompt"), message, help);
     }
+}
+
+/// Whether a clause begins with one of these phrases. A single word counts only alone: "Push notifications" are things.
+fn tells(clause: &PromptClause, phrases: &[String]) -> bool {
+    let (words, longer): (Vec<String>, Vec<String>) =
+        phrases.iter().cloned().partition(|phrase| !phrase.contains(' '));
+    clause.starts_with(&longer) || (clause.words.len() == 1 && clause.starts_with(&words))
 }
 
 /// Conditions on JSON of an agent that the agent may not have given.

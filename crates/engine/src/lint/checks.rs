@@ -42,7 +42,9 @@ fn rules(step: &StepView<'_>, report: &mut Report<'_>) {
 fn own_command(view: &UnitView<'_>, step: &StepView<'_>, report: &mut Report<'_>) {
     let (Some(script), StepKind::Shell { .. }) = (&step.script, &step.step.kind) else { return };
     let has_product = !step.step.produces.is_empty() || !step.effects.is_empty() || view.is_read(step.step);
-    if has_product || !is_check(view, step, script) {
+    // the rules of the step are its check
+    let is_proven = !step.step.ensure.is_empty();
+    if has_product || is_proven || !is_check(view, step, script) {
         return;
     }
     let id = &step.step.id;

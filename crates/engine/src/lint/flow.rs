@@ -107,7 +107,8 @@ impl<'a> FlowBuilder<'a> {
                     push(ItemKind::Review);
                 }
                 let edits = step.asks_for_edits && may_edit && !step.is_kept_from_edits();
-                if edits && !step.is_review {
+                // a review may be told to repair what it finds
+                if edits {
                     push(ItemKind::Edit { is_proven: !step.step.ensure.is_empty() });
                 }
             }

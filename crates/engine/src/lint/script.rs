@@ -1,7 +1,8 @@
 //! The commands of a script, each with what is believed about it.
 
 use recipe::shell::syntax::{
-    self, CommandKind, CommandList, Pipeline, RedirectKind, Redirection, ShellCommand, ShellWord, WordPart,
+    self, CommandKind, CommandList, Pipeline, RedirectKind, Redirection, ShellCommand, ShellWord, SyntaxNode,
+    WordPart,
 };
 
 use crate::{
@@ -58,7 +59,8 @@ impl ScriptView {
         };
         let mut commands = Vec::new();
         collect_list(&list, knowledge, 0, &mut commands);
-        Some(ScriptView { cannot_fail: cannot_fail(knowledge, &judged), list, commands })
+        let cannot_fail = cannot_fail(knowledge, &judged) && !demands_value(&list);
+        Some(ScriptView { cannot_fail, list, commands })
     }
 
     /// Whether it has a command that judges something, by what is believed about programs.
@@ -92,7 +94,7 @@ impl CommandUse {
         let has_operands = || self.texts.iter().skip(2).any(|word| !word.starts_with('-'));
         match self.check {
             None | Some(CheckKind::Tests) => false,
-            Some(CheckKind::Lint) => true,
+            Some(CheckKind::Lint) => !has(&words.other_linters, &self.program),
             Some(CheckKind::Build) => has(&words.compilers, &self.program),
             Some(CheckKind::Compare) if self.program == "git" => {
                 let verb = self.texts.get(1).map(String::as_str).unwrap_or_default();
@@ -104,6 +106,16 @@ impl CommandUse {
             }
         }
     }
+}
+
+/// Whether a script fails without the value of a variable: `: "${NAME:?}"`.
+fn demands_value(list: &CommandList) -> bool {
+    list.nodes().iter().any(|node| match node {
+        SyntaxNode::Expansion(text) => {
+            text.starts_with("${") && text.contains('?') && !text.starts_with("${?")
+        }
+        _ => false,
+    })
 }
 
 /// Whether a word is one of these options, or a group of letters with one of them.

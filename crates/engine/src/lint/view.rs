@@ -6,7 +6,7 @@ use std::{
 };
 
 use recipe::{
-    graph,
+    env_name, graph,
     plan::{AgentStep, EnsureRule, Plan, Step, StepKind, Unit},
     step_facts::StepPath,
     syntax::{PermissionLevel, Shell},
@@ -37,7 +37,16 @@ struct Readers {
 
 impl Readers {
     fn of(plan: &Plan, unit: &Unit) -> Readers {
+        // only names that a text mentions in capital letters can be read through the environment
+        let words: HashSet<&str> =
+            plan.sources.iter().flat_map(|(_, file)| capital_words(&file.text)).collect();
+        let is_mentioned = |name: &&String| {
+            let exported = [env_name::alias(name), env_name::variable(name)];
+            exported.iter().flatten().any(|exported| words.contains(exported.as_str()))
+        };
         let stored: HashSet<&String> = unit.steps.iter().filter_map(|step| step.store.as_ref()).collect();
+        let stored: HashSet<&String> =
+            stored.into_iter().filter(|name| name.contains('.') || is_mentioned(name)).collect();
         let ids: HashSet<&str> = unit.steps.iter().map(|step| step.id.as_str()).collect();
         let mut readers = Readers { values: HashMap::new(), steps: HashMap::new() };
         for (at, step) in unit.steps.iter().enumerate() {
@@ -75,6 +84,12 @@ pub(super) struct StepView<'a> {
 pub(super) struct RuleView<'a> {
     pub(super) text: &'a str,
     pub(super) script: Option<ScriptView>,
+}
+
+/// The words of a text that begin with a capital letter.
+fn capital_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 impl<'a> UnitView<'a> {
