@@ -12,6 +12,8 @@ pub struct TestCase {
     pub place: Place,
     /// Values for the recipe.
     pub inputs: Map,
+    /// The places of their names.
+    pub input_places: Vec<(String, Place)>,
     /// Environment variables.
     pub env: Vec<(String, String)>,
     /// Files of the scratch folder, relative to it; `None` removes a file of the fixture.
