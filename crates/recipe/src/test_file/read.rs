@@ -168,7 +168,6 @@ impl Reader {
                 Some(BashWord::Real) | None => BashMode::Real,
             },
             answers: self.answers(&syntax.answers),
-            cassette: syntax.cassette.as_deref().map(|file| (file.value.clone(), file.place)),
             kill: syntax
                 .kill
                 .iter()
