@@ -12,6 +12,8 @@ pub struct TestCase {
     pub place: Place,
     /// Values for the recipe.
     pub inputs: Map,
+    /// The places of their names.
+    pub input_places: Vec<(String, Place)>,
     /// Environment variables.
     pub env: Vec<(String, String)>,
     /// Files of the scratch folder, relative to it; `None` removes a file of the fixture.
@@ -30,8 +32,6 @@ pub struct TestCase {
     pub bash: BashMode,
     /// Answers to questions.
     pub answers: Vec<CaseAnswer>,
-    /// A recording that answers for steps without a stub, relative to the test file.
-    pub cassette: Option<(String, Place)>,
     /// Where the runner is killed and the run resumed, in this order.
     pub kill: Vec<KillPoint>,
     /// Seconds of real time after which the case is ended.

@@ -54,6 +54,9 @@ impl<'a> CaseChecker<'a> {
     }
 
     fn case(&mut self, case: &TestCase) {
+        for (name, place) in &case.input_places {
+            self.input(name, *place);
+        }
         self.stubs(case);
         for answer in &case.answers {
             self.answer(answer);
@@ -83,6 +86,23 @@ impl<'a> CaseChecker<'a> {
                 });
                 None
             }
+        }
+    }
+
+    /// Reports a value for a name that looks like a misspelt one. Other names may be read by commands alone.
+    fn input(&mut self, name: &str, place: Place) {
+        let root = name.split('.').next().unwrap_or(name);
+        let units = || self.plan.units.iter();
+        let is_known =
+            units().any(|unit| unit.names.iter().chain(unit.expected()).any(|known| known == root));
+        if is_known || self.paths.is_open() {
+            return;
+        }
+        let declared: Vec<String> = units().flat_map(|unit| unit.expected()).cloned().collect();
+        if let Some(meant) = did_you_mean(root, declared.iter().map(String::as_str)) {
+            let message = format!("the recipe has no input `{root}`");
+            let problem = Diagnostic::new(Code::UnknownSetting, place, message).severity(Severity::Error);
+            self.report(problem.label(format!("did you mean `{meant}`?")));
         }
     }
 

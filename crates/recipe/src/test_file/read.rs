@@ -35,10 +35,17 @@ pub struct TestReading {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// The words about a file that is no map.
+const WORDS: yaml::RootWords = yaml::RootWords {
+    noun: "a test file",
+    begin: "start the file with `cases:` and put a `- name: …` entry for each case below it",
+    least: "write at least `cases:` with one `- name: …` entry",
+};
+
 /// Reads a test file.
 pub fn read(sources: &Sources, file: FileId) -> TestReading {
     let mut reader = Reader { diagnostics: Vec::new() };
-    let root = yaml::parse(sources, file, &mut reader.diagnostics).map(merge::with_defaults);
+    let root = yaml::parse_as(WORDS, sources, file, &mut reader.diagnostics).map(merge::with_defaults);
     let syntax = root.and_then(|root| TestFileSyntax::decode(&root, "test file", &mut reader.diagnostics));
     let file = syntax.map(|syntax| reader.file(&syntax));
     TestReading { file, diagnostics: settled(reader.diagnostics) }
@@ -145,6 +152,7 @@ impl Reader {
             name: text(&syntax.name).unwrap_or_default(),
             place,
             inputs: named_values(&syntax.inputs),
+            input_places: places(&syntax.inputs),
             env: self.env(&syntax.env),
             files: self.files(&syntax.files),
             setup: text(&syntax.setup),
@@ -160,7 +168,6 @@ impl Reader {
                 Some(BashWord::Real) | None => BashMode::Real,
             },
             answers: self.answers(&syntax.answers),
-            cassette: syntax.cassette.as_deref().map(|file| (file.value.clone(), file.place)),
             kill: syntax
                 .kill
                 .iter()
@@ -329,6 +336,10 @@ fn text(field: &Optional<String>) -> Option<String> {
 
 fn texts(field: &Optional<Texts>) -> Vec<String> {
     field.iter().flat_map(|list| &list.value).map(|text| text.value.clone()).collect()
+}
+
+fn places(field: &Optional<Named<Value>>) -> Vec<(String, Place)> {
+    field.iter().flat_map(|named| &named.value.0).map(|(name, _)| (name.value.clone(), name.place)).collect()
 }
 
 fn named_values(field: &Optional<Named<Value>>) -> Map {

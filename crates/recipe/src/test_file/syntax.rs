@@ -81,8 +81,6 @@ shape! {
         "bash" bash: BashWord;
         /// Answers to questions, by the path of the step: a choice, `timeout`, or a map with `choice` and `fields`.
         "answers" answers: Named<AnswerSyntax>;
-        /// Recording that answers for agents without a stub, relative to the test file.
-        "cassette" cassette: String;
         /// Where the runner is killed; the run is then resumed.
         "kill" kill: Vec<Spanned<KillSyntax>>;
         /// Real time after which the case is ended, in seconds or with units; 60 seconds unless set.

@@ -102,13 +102,43 @@ impl Node {
     }
 }
 
+/// The words about the map that a file must contain.
+#[derive(Clone, Copy, Debug)]
+pub struct RootWords {
+    /// What the file is: `a recipe`.
+    pub noun: &'static str,
+    /// How to begin it.
+    pub begin: &'static str,
+    /// The least that it needs.
+    pub least: &'static str,
+}
+
+impl RootWords {
+    /// A recipe.
+    const RECIPE: RootWords = RootWords {
+        noun: "a recipe",
+        begin: "start the file with `name: …` and put the steps under `steps:`",
+        least: "write at least `name:` and `steps:`",
+    };
+}
+
 /// Parses a file that must contain one map. `None` if there is no map that can be checked further.
 pub fn parse(sources: &Sources, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+    parse_as(RootWords::RECIPE, sources, file, diagnostics)
+}
+
+/// The same for a file that is no recipe.
+pub fn parse_as(
+    words: RootWords,
+    sources: &Sources,
+    file: FileId,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Node> {
     let text = &sources.file(file).text;
     let root = match compose(text, file, diagnostics, Duplicates::Dropped) {
         Composed::Document(root) => into_tree(root),
         Composed::Nothing => {
-            diagnostics.push(empty_file(Place { file, span: Span::default() }));
+            diagnostics.push(empty_file(words, Place { file, span: Span::default() }));
             return None;
         }
         Composed::Unreadable => return None,
@@ -120,7 +150,7 @@ pub fn parse(sources: &Sources, file: FileId, diagnostics: &mut Vec<Diagnostic>)
     if matches!(root.kind, NodeKind::Map(_)) {
         return Some(root);
     }
-    diagnostics.push(wrong_root(&root));
+    diagnostics.push(wrong_root(words, &root));
     None
 }
 
@@ -154,13 +184,11 @@ fn report_nul(node: &Node, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-fn wrong_root(node: &Node) -> Diagnostic {
-    let message = format!("a recipe is a map of fields, but this is {}", node.type_name());
-    Diagnostic::new(Code::WrongType, node.place, message)
-        .label("expected `field: value`")
-        .help("start the file with `name: …` and put the steps under `steps:`")
+fn wrong_root(words: RootWords, node: &Node) -> Diagnostic {
+    let message = format!("{} is a map of fields, but this is {}", words.noun, node.type_name());
+    Diagnostic::new(Code::WrongType, node.place, message).label("expected `field: value`").help(words.begin)
 }
 
-fn empty_file(place: Place) -> Diagnostic {
-    Diagnostic::new(Code::EmptyFile, place, "the file is empty").help("write at least `name:` and `steps:`")
+fn empty_file(words: RootWords, place: Place) -> Diagnostic {
+    Diagnostic::new(Code::EmptyFile, place, "the file is empty").help(words.least)
 }

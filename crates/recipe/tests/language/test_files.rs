@@ -238,6 +238,7 @@ fn a3_a_misspelt_path_is_found_wherever_it_is() {
         ("expect: {prompts: {implment: x}}", "unknown-step 3:24: did you mean `implement`?"),
         ("expect: {order: [implement, shipp]}", "unknown-step 3:33: did you mean `ship`?"),
         ("expect: {never: [buil/compile]}", "unknown-step 3:22: did you mean `build/compile`?"),
+        ("inputs: {versoin: 1}", "unknown-setting 3:14: did you mean `version`?"),
         ("expect: {values: {versoin: 1}}", "undefined-variable 3:23: did you mean `version`?"),
     ] {
         assert_eq!(problems(&with_case(fields)), [expected], "{fields}");
@@ -313,6 +314,8 @@ fn what_contradicts_the_step_or_itself_is_found() {
 fn the_file_around_the_cases_is_checked_too() {
     for (text, expected) in [
         ("coverage: {min: 5}", "missing-field 1:1: `cases` is missing"),
+        ("", "empty-file 1:1: "),
+        ("[]", "wrong-type 1:1: expected `field: value`"),
         ("cases: []", "empty-field 1:8: empty"),
         ("cases: [{inputs: {}}]", "missing-field 1:9: `name` is missing"),
         ("cases: [{name: ''}]", "missing-field 1:16: `name` is missing"),

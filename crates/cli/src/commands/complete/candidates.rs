@@ -90,7 +90,7 @@ impl Finder<'_> {
         for value in arg.get_possible_values().iter().filter(|value| !value.is_hide_set()) {
             self.add(value.get_name(), &help(value.get_help()));
         }
-        let is_place = |name: &str| ["FILE", "DIR", "RECIPE"].contains(&name);
+        let is_place = |name: &str| name.split('|').any(|part| ["FILE", "DIR", "RECIPE"].contains(&part));
         self.found.files |= arg.get_value_names().unwrap_or_default().iter().any(|name| is_place(name));
     }
 

@@ -12,7 +12,7 @@ use recipe::{
     check::{Given, check},
     diagnostic::{Code, Diagnostic, Severity, did_you_mean},
     plan::Plan,
-    source::{FileId, Sources},
+    source::{FileId, Place, Sources, Span},
     test_file::{self, TestFile, recipes_of},
     yaml,
 };
@@ -140,9 +140,10 @@ fn read_text(found: &FoundFile, sources: &mut Sources) -> Result<FileId, Refused
     match yaml::decode(&bytes) {
         Ok(text) => Ok(sources.add(found.shown.clone(), text)),
         Err(error) => {
-            let mut problem = error.to_diagnostic();
-            problem.message = format!("{}: {}", found.shown, problem.message);
-            Err(Refused::Invalid { diagnostics: vec![problem], sources: Sources::default() })
+            let file = sources.add(found.shown.clone(), "");
+            let place = Some(Place { file, span: Span::default() });
+            let diagnostics = vec![Diagnostic { place, ..error.to_diagnostic() }];
+            Err(Refused::Invalid { diagnostics, sources: std::mem::take(sources) })
         }
     }
 }
