@@ -80,7 +80,7 @@ pub fn perform(job: &CaseJob, face: &CaseFace, strike: &mut dyn FnMut(usize)) ->
 
 /// Performs one life of a case.
 pub(super) fn live(job: &CaseJob, life: &Life, face: &CaseFace, strike: &mut dyn FnMut(usize)) -> CaseReport {
-    let _stage = stage::enter(job.tag.clone());
+    let _stage = stage::enter(job.tag.clone(), job.path.clone());
     let parts = Parts::of(&job.scratch);
     match Performed::begin(job, life, &parts) {
         Ok(mut performed) => {
@@ -113,7 +113,9 @@ impl<'a> Performed<'a> {
         if life.killed.is_empty() {
             parts.make(job.fixture.as_deref(), case)?;
             fake_programs::install(parts, &case.programs)?;
-            let env = Environment::from(env.clone());
+            // what stands in for a program is for the recipe
+            let mut env = Environment::from(env.clone());
+            env.set("PATH", job.path.clone());
             if job.git {
                 parts.commit(&env)?;
             }
