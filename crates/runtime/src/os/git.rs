@@ -11,6 +11,7 @@ use std::{
 use super::{
     environment::{Environment, GIT_PLACES},
     program::capture,
+    stage,
 };
 
 /// Longest time that git may take.
@@ -86,6 +87,8 @@ impl Git<'_> {
     ) -> Result<Output, String> {
         let mut command = tokio::process::Command::new("git");
         command.args(args).current_dir(self.cwd).env_clear().envs(self.env.entries()).env("LANGUAGE", "C");
+        // a program of a test case may stand in for git in commands, never here
+        command.envs(stage::path().map(|path| ("PATH", path)));
         for name in GIT_PLACES.iter().filter(|_| !self.is_meant) {
             command.env_remove(name);
         }

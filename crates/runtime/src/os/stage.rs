@@ -3,7 +3,7 @@
 //!
 //! Holds nothing that belongs to a whole process: several threads may perform cases at the same time.
 
-use std::{cell::RefCell, time::Duration};
+use std::{cell::RefCell, ffi::OsString, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::{runtime::Handle, time::Instant};
@@ -17,6 +17,8 @@ thread_local! {
 
 /// What a thread that performs a case knows.
 struct Stage {
+    /// The search path of the runner itself: without the programs that stand in for others.
+    path: OsString,
     /// Distinguishes its processes from those of all other cases, whose runs have the same ids.
     tag: String,
     /// The time when the event loop began.
@@ -34,9 +36,10 @@ struct Stage {
 /// Makes this thread perform a case, until it is dropped.
 pub(crate) struct OnStage(());
 
-/// Begins a case in this thread. `tag` is used by no other case of this machine.
-pub(crate) fn enter(tag: String) -> OnStage {
-    let stage = Stage { tag, base: START, began: None, running: 0, is_real: false, started: 0, ids: 0 };
+/// Begins a case in this thread. `tag` is used by no other case of this machine, and `path` is where the runner itself
+/// finds programs.
+pub(crate) fn enter(tag: String, path: OsString) -> OnStage {
+    let stage = Stage { path, tag, base: START, began: None, running: 0, is_real: false, started: 0, ids: 0 };
     STAGE.with(|cell| cell.replace(Some(stage)));
     OnStage(())
 }
@@ -55,6 +58,11 @@ fn with<T>(work: impl FnOnce(&mut Stage) -> T) -> Option<T> {
 /// Whether this thread performs a case.
 pub(crate) fn is_on() -> bool {
     STAGE.with(|cell| cell.borrow().is_some())
+}
+
+/// Where the runner itself finds programs in a case.
+pub(crate) fn path() -> Option<OsString> {
+    with(|stage| stage.path.clone())
 }
 
 /// Whether this thread performs a case that has started no process.
@@ -197,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_clock_jumps_only_while_no_process_runs() {
-        let _stage = enter("test".to_owned());
+        let _stage = enter("test".to_owned(), OsString::new());
         let began = clock::instant();
         assert_eq!(clock::now(), START);
         clock::block_on(async {
@@ -221,7 +229,7 @@ mod tests {
 
     #[test]
     fn runs_of_a_case_have_fixed_ids() {
-        let _stage = enter("test".to_owned());
+        let _stage = enter("test".to_owned(), OsString::new());
         assert_eq!([next_letters(), next_letters()], [Some("aaaa".to_owned()), Some("aaab".to_owned())]);
         assert_eq!(unmarked(&marked("run")), ("run", Some("test")));
         assert!(means(&every_run("test"), &marked("run")) && !means(&every_run("est"), &marked("run")));

@@ -9,7 +9,7 @@ use std::{
 
 /// A file as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Entry {
+enum ListedFile {
     File { path: PathBuf, is_program: bool, bytes: u64 },
     Link(PathBuf),
 }
@@ -49,7 +49,7 @@ fn plain(file: &str) -> String {
     parts.join("/")
 }
 
-fn list(dir: &Path, prefix: &str, found: &mut BTreeMap<String, Entry>) {
+fn list(dir: &Path, prefix: &str, found: &mut BTreeMap<String, ListedFile>) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         // a repository is not one of its files
@@ -61,24 +61,24 @@ fn list(dir: &Path, prefix: &str, found: &mut BTreeMap<String, Entry>) {
         if meta.is_dir() {
             list(&entry.path(), &format!("{name}/"), found);
         } else if meta.is_symlink() {
-            found.insert(name, Entry::Link(fs::read_link(entry.path()).unwrap_or_default()));
+            found.insert(name, ListedFile::Link(fs::read_link(entry.path()).unwrap_or_default()));
         } else {
             let is_program = meta.permissions().mode() & 0o111 != 0;
-            found.insert(name, Entry::File { path: entry.path(), is_program, bytes: meta.len() });
+            found.insert(name, ListedFile::File { path: entry.path(), is_program, bytes: meta.len() });
         }
     }
 }
 
-fn has(entry: &Entry, content: &[u8]) -> bool {
-    matches!(entry, Entry::File { path, .. } if fs::read(path).is_ok_and(|bytes| bytes == content))
+fn has(entry: &ListedFile, content: &[u8]) -> bool {
+    matches!(entry, ListedFile::File { path, .. } if fs::read(path).is_ok_and(|bytes| bytes == content))
 }
 
-fn is_same(old: &Entry, new: &Entry) -> bool {
+fn is_same(old: &ListedFile, new: &ListedFile) -> bool {
     match (old, new) {
-        (Entry::Link(old), Entry::Link(new)) => old == new,
+        (ListedFile::Link(old), ListedFile::Link(new)) => old == new,
         (
-            Entry::File { path: old, is_program: was, bytes: before },
-            Entry::File { path: new, is_program: is, bytes: after },
+            ListedFile::File { path: old, is_program: was, bytes: before },
+            ListedFile::File { path: new, is_program: is, bytes: after },
         ) => was == is && before == after && fs::read(old).ok() == fs::read(new).ok(),
         _ => false,
     }

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 
 use recipe::test_file::{Program, ProgramReply};
 
-use super::{CaseError, scratch::Parts};
+use super::{CaseError, scratch::ScratchParts};
 use crate::os::{files, shell_word::quote};
 
 /// The separator between arguments when they are compared.
@@ -14,7 +14,7 @@ const SEPARATOR: char = '\u{1f}';
 const UNKNOWN: &str = ".unknown";
 
 /// Writes the programs of a case.
-pub(super) fn install(parts: &Parts, programs: &[Program]) -> Result<(), CaseError> {
+pub(super) fn install(parts: &ScratchParts, programs: &[Program]) -> Result<(), CaseError> {
     if programs.is_empty() {
         return Ok(());
     }
@@ -30,7 +30,7 @@ pub(super) fn install(parts: &Parts, programs: &[Program]) -> Result<(), CaseErr
 }
 
 /// The calls in their order, and the mistakes of the case that they show.
-pub(super) fn calls(parts: &Parts) -> (Vec<Vec<String>>, Vec<CaseError>) {
+pub(super) fn calls(parts: &ScratchParts) -> (Vec<Vec<String>>, Vec<CaseError>) {
     let mut names: Vec<String> = fs::read_dir(&parts.calls)
         .into_iter()
         .flatten()
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn arguments_are_noted_exactly_and_answered_by_the_first_reply_that_fits() {
         let dir = tempfile::tempdir().unwrap();
-        let parts = Parts::of(dir.path());
+        let parts = ScratchParts::of(dir.path());
         let reply = |args: Option<&[&str]>, stdout: &str, exit: i32| ProgramReply {
             args: args.map(|args| args.iter().map(|arg| (*arg).to_owned()).collect()),
             stdout: stdout.to_owned(),

@@ -17,7 +17,7 @@ use recipe::{
 
 use super::{
     CaseError, StubCalled, case_run::CaseReport, changed_files, fake_programs, kill_points::KillWatch,
-    recipe_copy, scratch::Parts, worker::CaseFace,
+    recipe_copy, scratch::ScratchParts, worker::CaseFace,
 };
 use crate::{
     agents::{AgentPrograms, AgentSettings},
@@ -80,8 +80,8 @@ pub fn perform(job: &CaseJob, face: &CaseFace, strike: &mut dyn FnMut(usize)) ->
 
 /// Performs one life of a case.
 pub(super) fn live(job: &CaseJob, life: &Life, face: &CaseFace, strike: &mut dyn FnMut(usize)) -> CaseReport {
-    let _stage = stage::enter(job.tag.clone());
-    let parts = Parts::of(&job.scratch);
+    let _stage = stage::enter(job.tag.clone(), job.path.clone());
+    let parts = ScratchParts::of(&job.scratch);
     match Performed::begin(job, life, &parts) {
         Ok(mut performed) => {
             performed.run(life, face, strike);
@@ -94,7 +94,7 @@ pub(super) fn live(job: &CaseJob, life: &Life, face: &CaseFace, strike: &mut dyn
 /// A case that is being performed.
 struct Performed<'a> {
     job: &'a CaseJob,
-    parts: &'a Parts,
+    parts: &'a ScratchParts,
     stubs: Arc<Stubs>,
     runs: Runs,
     machine: LocalMachine,
@@ -107,13 +107,15 @@ struct Performed<'a> {
 }
 
 impl<'a> Performed<'a> {
-    fn begin(job: &'a CaseJob, life: &Life, parts: &'a Parts) -> Result<Performed<'a>, CaseError> {
+    fn begin(job: &'a CaseJob, life: &Life, parts: &'a ScratchParts) -> Result<Performed<'a>, CaseError> {
         let case = &job.case;
         let env = parts.env(&job.path, case);
         if life.killed.is_empty() {
             parts.make(job.fixture.as_deref(), case)?;
             fake_programs::install(parts, &case.programs)?;
-            let env = Environment::from(env.clone());
+            // what stands in for a program is for the recipe
+            let mut env = Environment::from(env.clone());
+            env.set("PATH", job.path.clone());
             if job.git {
                 parts.commit(&env)?;
             }
@@ -299,7 +301,7 @@ impl<'a> Performed<'a> {
         else {
             return;
         };
-        let mut found = Found::default();
+        let mut found = PlanFacts::default();
         self.search(&plan, (plan.root(), String::new(), 0), &settings, &mut found);
         let missing = found.missing.into_iter().collect();
         self.machine.agent_programs = AgentPrograms::Stubbed { missing };
@@ -311,7 +313,7 @@ impl<'a> Performed<'a> {
         plan: &Plan,
         (unit, prefix, depth): (&Unit, String, usize),
         settings: &AgentSettings,
-        found: &mut Found,
+        found: &mut PlanFacts,
     ) {
         for step in unit.steps.iter().filter(|_| depth < DEEPEST) {
             let path = format!("{prefix}{}", step.id);
@@ -346,7 +348,7 @@ impl<'a> Performed<'a> {
 
 /// What a plan has that concerns a case.
 #[derive(Default)]
-struct Found {
+struct PlanFacts {
     missing: BTreeSet<String>,
     questions: Vec<String>,
 }

@@ -42,7 +42,7 @@ impl ScratchFolder {
 
     /// The copy of the fixture, in which the run worked.
     pub fn work(&self) -> PathBuf {
-        Parts::of(&self.root).work
+        ScratchParts::of(&self.root).work
     }
 
     /// Keeps the folder.
@@ -63,7 +63,7 @@ impl Drop for ScratchFolder {
 
 /// The folders of a case.
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
+pub(super) struct ScratchParts {
     /// The copy of the fixture.
     pub(super) work: PathBuf,
     pub(super) home: PathBuf,
@@ -80,9 +80,9 @@ pub(super) struct Parts {
     pub(super) stub_calls: PathBuf,
 }
 
-impl Parts {
-    pub(super) fn of(root: &Path) -> Parts {
-        Parts {
+impl ScratchParts {
+    pub(super) fn of(root: &Path) -> ScratchParts {
+        ScratchParts {
             work: root.join("work"),
             home: root.join("home"),
             temporary: root.join("tmp"),

@@ -11,7 +11,7 @@ use recipe::{
     template::Template,
 };
 
-use super::{DriveError, Driver, preparer::Preparer, tasks::TaskDone};
+use super::{DriveError, Driver, preparer::Preparer, stand_in::stand_in, tasks::TaskDone};
 use crate::{
     machine::missing_tool::Lookup,
     os::process::Marker,
@@ -106,7 +106,7 @@ impl Driver<'_> {
     fn start_nested(&mut self, start: StepStart) -> Result<(), DriveError> {
         let call = self.spec.call(&self.state, &start.path, start.attempt);
         if let Some((reply, script)) = self.spec.performer.stubs().and_then(|stubs| stubs.recipe(&call)) {
-            return self.stand_in(start, reply, script);
+            return stand_in(self, start, reply, script);
         }
         let StepStart { ref path, frame, at, ref step, .. } = start;
         let path = path.clone();

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use recipe::plan::{Step, StepKind};
 use tokio::sync::Notify;
 
-use super::stubs::{Played, Script, Stubs};
+use super::stubs::{Played, StubScript, Stubs};
 use crate::{
     os::process::{self, EndedProcess, Exit, Launch, Left, OutputComplete, Prepared, Running, StartError},
     steps::{
@@ -19,7 +19,7 @@ use crate::{
 
 /// Who performs the attempts of a run.
 ///
-/// A third kind answers from a recording: it is one more variant here, and gives a [`Script`] for each call as stubs do.
+/// A third kind answers from a recording: it is one more variant here, and gives a [`StubScript`] for each call as stubs do.
 #[derive(Clone, Debug, Default)]
 pub enum Performer {
     /// Processes.
@@ -51,7 +51,7 @@ impl Performer {
 
     /// What a bash step does instead of starting its process; `None` if it starts it. The error says why it cannot do
     /// either.
-    pub(crate) fn shell(&self, call: &StepCall, step: &Step) -> Result<Option<Script>, StartError> {
+    pub(crate) fn shell(&self, call: &StepCall, step: &Step) -> Result<Option<StubScript>, StartError> {
         let (Performer::Stub(stubs), StepKind::Shell { command }) = (self, &step.kind) else {
             return Ok(None);
         };
@@ -69,7 +69,7 @@ impl Performer {
     /// Prepares the command of a bash step.
     pub(crate) fn prepare(
         &self,
-        script: Result<Option<Script>, StartError>,
+        script: Result<Option<StubScript>, StartError>,
         command: Command,
         outputs: &OutputFiles,
     ) -> Result<Result<PreparedPerformance, StartError>, FolderError> {
@@ -124,7 +124,7 @@ impl Performance {
     }
 
     /// Begins the part of a stub that stands for a program with these output files.
-    pub(crate) fn of_stub(stubs: &Arc<Stubs>, script: Script, launch: Launch) -> Performance {
+    pub(crate) fn of_stub(stubs: &Arc<Stubs>, script: StubScript, launch: Launch) -> Performance {
         let outputs = Some([launch.stdout, launch.stderr]);
         let played = Played::new(Arc::clone(stubs), script, (launch.cwd, launch.env), outputs);
         Performance::Stub(Box::new(played.begun()))

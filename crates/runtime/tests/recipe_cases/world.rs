@@ -87,6 +87,19 @@ fn a_fixture_is_copied_and_may_be_a_repository() {
     assert!(output.ends_with("?? by-setup\nran"), "{output}");
     assert_eq!(step(&again, "a")["output"], output, "the commit is the same each time");
     assert_eq!(one.changed, ["by-setup", "gone", "src/a"]);
+    let fake = Place::new(
+        "name: r\nsteps:\n- {id: p, prompt: x, ensure: [{only_changed: [a]}]}\n- {id: a, command: git push}\n",
+        "fixture: {dir: shop, git: true}\ncases:\n- name: one\n  programs: {git: [{args: [push]}]}\n  stubs: {p: {answer: x, files: {src/a: new}}, a: {real: true, optional: true}}\n",
+        &files,
+    );
+    let fake = fake.run(0);
+    assert_eq!(
+        (fake.errors.len(), step(&fake, "p")["status"].as_str()),
+        (0, Some("failed")),
+        "{:?}",
+        fake.errors
+    );
+    assert!(fake.commands.is_empty(), "the runner itself uses the real git: {:?}", fake.commands);
     let two = place.run(1);
     assert!(matches!(&two.errors[..], [CaseError::Setup { why }] if why.contains('4')), "{:?}", two.errors);
     assert!(place.dir.path().join("shop/gone").exists());

@@ -40,7 +40,7 @@ use crate::{
         },
         performer::{Performer, StepCall, refused},
         shell::attempt::{AttemptResult, Progress, StopSignal, read_json, reference},
-        stubs::{AgentPart, AgentRole, Script, Stubs},
+        stubs::{AgentPart, AgentRole, StubScript, Stubs},
     },
     store::{folder::FolderError, values},
 };
@@ -92,11 +92,11 @@ pub struct AgentTask {
 
 impl AgentTask {
     /// What stands in for its program.
-    pub(crate) fn part(&self, stubs: &Stubs, prompt: &str) -> Result<Script, StartError> {
+    pub(crate) fn part(&self, stubs: &Stubs, prompt: &str) -> Result<StubScript, StartError> {
         let (path, attempt, instance) = (self.path.clone(), self.attempt, self.instance);
         let role = AgentRole::of(self.purpose, &self.step);
         match stubs.agent(&StepCall { path, attempt, instance }, role, &self.step, prompt) {
-            Ok(AgentPart::Script(script)) => Ok(script),
+            Ok(AgentPart::StubScript(script)) => Ok(script),
             Ok(AgentPart::NotInstalled) => Err(StartError::NotFound { program: self.program.clone().into() }),
             Err(reason) => Err(refused(&self.program, reason)),
         }

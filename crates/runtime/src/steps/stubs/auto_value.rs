@@ -14,7 +14,7 @@ const MOST: usize = 64;
 pub(super) fn smallest(schema: &Value) -> Result<Json, String> {
     let root = serde_json::to_value(schema).unwrap_or_default();
     let mut why = "it allows no value that can be built from it".to_owned();
-    for candidate in (Search { root: &root }).values(&root, 0) {
+    for candidate in (ValueSearch { root: &root }).values(&root, 0) {
         let text = candidate.to_string();
         match Value::from_json(&text)
             .map_err(|error| error.to_string())
@@ -27,11 +27,11 @@ pub(super) fn smallest(schema: &Value) -> Result<Json, String> {
     Err(why)
 }
 
-struct Search<'a> {
+struct ValueSearch<'a> {
     root: &'a Json,
 }
 
-impl Search<'_> {
+impl ValueSearch<'_> {
     /// Values that may satisfy a schema, the smallest first.
     fn values(&self, schema: &Json, depth: usize) -> Vec<Json> {
         let Some(schema) = schema.as_object().filter(|_| depth < DEEPEST) else { return plain() };
@@ -158,7 +158,7 @@ impl Search<'_> {
     }
 }
 
-impl Search<'_> {
+impl ValueSearch<'_> {
     /// Whether a part of the schema allows a value. A part that refers to others by place cannot be asked alone.
     fn allows(&self, schema: &Json, value: &Json) -> bool {
         let mut schema = schema.clone();

@@ -25,7 +25,7 @@ use recipe::{
 };
 
 pub use case_error::CaseError;
-pub(crate) use script::{Played, Script, change};
+pub(crate) use script::{Played, StubScript, change};
 pub use used::StubCalled;
 use used::Used;
 use wording::{lines, suggestion, words};
@@ -114,12 +114,12 @@ impl Stubs {
         call: &StepCall,
         step: &Step,
         command: &str,
-    ) -> Result<Option<Script>, String> {
+    ) -> Result<Option<StubScript>, String> {
         let reply = self.reply(StubCall::Step(&call.path, StepType::Bash), call, None)?;
         let effect = effects::reason(&self.setup.knowledge, step, command);
         let path = || call.path.clone();
         match reply.as_ref().map(|found| (found, &found.reply.kind)) {
-            Some((found, ReplyKind::Bash(said))) => Ok(Some(Script {
+            Some((found, ReplyKind::Bash(said))) => Ok(Some(StubScript {
                 path: path(),
                 after: Duration::try_from_secs_f64(found.reply.after).unwrap_or_default(),
                 stdout: said.stdout.clone().into_bytes(),
@@ -207,30 +207,30 @@ impl Stubs {
             return self.refuse(CaseError::Unfit { key, path: call.path.clone(), kind });
         }
         match transcript::script(&call.path, found.reply, step) {
-            Ok(script) => Ok(AgentPart::Script(script)),
+            Ok(script) => Ok(AgentPart::StubScript(script)),
             Err(why) => self.refuse(CaseError::Auto { path: call.path.clone(), why }),
         }
     }
 
     /// What stands in for a whole sub-recipe; `None` if it is entered.
-    pub(crate) fn recipe(&self, call: &StepCall) -> Option<(RecipeReply, Script)> {
+    pub(crate) fn recipe(&self, call: &StepCall) -> Option<(RecipeReply, StubScript)> {
         let found = match self.reply(StubCall::Step(&call.path, StepType::Recipe), call, None) {
             // the mistake is noted; the recipe is not entered
-            Err(why) => return Some((RecipeReply::Failed(why), Script::default())),
+            Err(why) => return Some((RecipeReply::Failed(why), StubScript::default())),
             Ok(found) => found?,
         };
         let ReplyKind::Recipe(said) = &found.reply.kind else {
             let (key, kind) = (words(&found.stub.key), "a recipe step".to_owned());
             let refused = self.refuse::<()>(CaseError::Unfit { key, path: call.path.clone(), kind });
-            return Some((RecipeReply::Failed(refused.err().unwrap_or_default()), Script::default()));
+            return Some((RecipeReply::Failed(refused.err().unwrap_or_default()), StubScript::default()));
         };
-        let script = Script {
+        let script = StubScript {
             path: call.path.clone(),
             after: Duration::try_from_secs_f64(found.reply.after).unwrap_or_default(),
             files: found.reply.files.clone(),
             patch: found.reply.patch.clone(),
             exit: Some(0),
-            ..Script::default()
+            ..StubScript::default()
         };
         Some((said.clone(), script))
     }
@@ -354,7 +354,7 @@ impl AgentRole {
 /// What stands in for an agent program.
 pub(crate) enum AgentPart {
     /// It does this.
-    Script(Script),
+    StubScript(StubScript),
     /// It is not installed.
     NotInstalled,
 }

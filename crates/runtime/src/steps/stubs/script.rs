@@ -27,7 +27,7 @@ const ENDLESS: Duration = Duration::from_secs(50 * 365 * 24 * 3600);
 
 /// What a stub does.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Script {
+pub(crate) struct StubScript {
     /// The step that it answers for.
     pub(crate) path: String,
     /// How long it takes.
@@ -48,7 +48,7 @@ pub(crate) struct Script {
     pub(crate) is_busy: bool,
 }
 
-impl Script {
+impl StubScript {
     fn end(&self) -> Option<Exit> {
         self.signal.map(Exit::Signal).or(self.exit.map(Exit::Code))
     }
@@ -58,7 +58,7 @@ impl Script {
 #[derive(Debug)]
 pub(crate) struct Played {
     stubs: Arc<Stubs>,
-    script: Script,
+    script: StubScript,
     cwd: PathBuf,
     env: Arc<Environment>,
     /// Its output files; a sub-recipe has none.
@@ -72,7 +72,7 @@ pub(crate) struct Played {
 impl Played {
     pub(crate) fn new(
         stubs: Arc<Stubs>,
-        script: Script,
+        script: StubScript,
         (cwd, env): (PathBuf, Arc<Environment>),
         outputs: Option<[File; 2]>,
     ) -> Played {

@@ -10,7 +10,7 @@ use recipe::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{auto_value::smallest, script::Script};
+use super::{auto_value::smallest, script::StubScript};
 
 /// What a stub answers if it only has to answer.
 const PLAIN: &str = "done";
@@ -24,7 +24,7 @@ const GARBAGE: &[u8] = b"\x1b[31m<<%%% ~~ garbage {]} ~~ %%%>>\n";
 const SEGMENTATION_FAULT: i32 = 11;
 
 /// What a program does that gives this reply for a step.
-pub(super) fn script(path: &str, reply: &StubReply, step: &Step) -> Result<Script, String> {
+pub(super) fn script(path: &str, reply: &StubReply, step: &Step) -> Result<StubScript, String> {
     let (stdout, stderr, exit, signal) = match &reply.kind {
         ReplyKind::Agent(AgentReply::Text(text)) => (result(text, reply.usage), Vec::new(), Some(0), None),
         ReplyKind::Agent(AgentReply::Json(value)) => {
@@ -37,7 +37,7 @@ pub(super) fn script(path: &str, reply: &StubReply, step: &Step) -> Result<Scrip
             (Vec::new(), Vec::new(), Some(1), None)
         }
     };
-    Ok(Script {
+    Ok(StubScript {
         path: path.to_owned(),
         after: Duration::try_from_secs_f64(reply.after).unwrap_or_default(),
         stdout,

@@ -18,8 +18,9 @@ pub(super) fn words(key: &StubKey) -> String {
 
 /// The lines that a test file needs for a stub.
 pub(super) fn lines(key: &str, reply: &str) -> String {
+    let key = without_instances(key);
     let is_plain = key.chars().all(|c| c.is_ascii_alphanumeric() || "-_/.".contains(c));
-    let key = if is_plain { key.to_owned() } else { format!("{key:?}") };
+    let key = if is_plain { key } else { format!("{key:?}") };
     format!("    stubs:\n      {key}: {reply}")
 }
 
@@ -32,4 +33,13 @@ pub(super) fn suggestion(role: AgentRole, step: &Step) -> &'static str {
         AgentRole::Step if step.json != JsonMode::Text => "{json: {}}",
         AgentRole::Step => "{answer: done}",
     }
+}
+
+/// A key that names every instance of the loops in it.
+fn without_instances(key: &str) -> String {
+    let plain = |segment: &str| match segment.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
+        Some((name, _)) => name.to_owned(),
+        None => segment.to_owned(),
+    };
+    key.split('/').map(plain).collect::<Vec<_>>().join("/")
 }
