@@ -358,12 +358,12 @@ fn explain_shows_waves_and_edges() {
 fn mistakes_in_a_graph_are_reported_together() {
     let env = env();
     let output = env.text(
-        "name: r\nschedule: graph\nsteps:\n- {id: a, command: 'echo {{b}}', parallel_group: g}\n- {id: b, command: 'echo {{a}}'}\n",
+        "name: r\nschedule: graph\nsteps:\n- {id: a, command: 'echo {{b}}', parallel_group: g}\n- {id: b, command: 'echo {{a}}'}\n- {id: c, command: x, output: v}\n- {id: d, command: x, output: v}\n",
         &["--validate-only"],
     );
     assert_eq!(output.code, 2);
     let circle = "`a` reads `b` of `b`, `b` reads `a` of `a`";
-    for part in ["circular-needs", circle, "contradiction"] {
+    for part in ["circular-needs", circle, "contradiction", "`c` and `d` both write `v`"] {
         assert!(output.all().contains(part), "{part}: {}", output.all());
     }
     let output = env.text(

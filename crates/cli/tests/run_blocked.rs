@@ -181,7 +181,7 @@ fn each_missing_thing_is_reported_separately() {
         "set the missing value, or write it into `.env` or the files that `env.files` names (NEEDA, NEEDB)",
     ];
     assert_eq!(advice[..3], wanted, "{advice:?}");
-    assert!(advice.len() == 4 && advice[3].starts_with("then start again: "), "{advice:?}");
+    assert!(advice.len() == 4 && advice[3].starts_with("start again: "), "{advice:?}");
     let signals: Vec<String> = json["diagnosis"]["signals"]
         .as_array()
         .unwrap()

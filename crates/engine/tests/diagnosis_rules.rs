@@ -52,8 +52,8 @@ fn the_next_steps_name_actions_that_are_given() {
         start: action("S"),
     };
     let without_logs = Actions { logs: None, ..commands.clone() };
-    let (logs, go_on) = ("read its full output: L", ["then resume: R", "then start again: S"]);
-    let go_on_edited = ["then resume: E", "then start again: S"];
+    let (logs, go_on) = ("read its full output: L", ["then resume: R", "start again: S"]);
+    let go_on_edited = ["then resume: E", "start again: S"];
     for (facts, commands, expected) in [
         (Obstacle::InvalidRecipe, &commands, [&["check the recipe: V"], &go_on_edited[..]].concat()),
         (Obstacle::Deadlock, &commands, [&["check the recipe: V"], &go_on_edited[..]].concat()),

@@ -231,19 +231,7 @@ impl<'a> Run<'a> {
     fn end(&mut self) {
         let status =
             if self.state.root().failed_at.is_some() { RunStatus::Failed } else { RunStatus::Completed };
-        let finished = RunFinished {
-            status,
-            reason: engine::EndReason::Completed,
-            error: None,
-            output: None,
-            ended_processes: Vec::new(),
-            left_processes: Vec::new(),
-            ended_steps: None,
-            usage: None,
-            worked_ms: None,
-            asks: None,
-            origin: None,
-        };
+        let finished = RunFinished { status, ..RunFinished::new(engine::EndReason::Completed, None) };
         self.record(Event::RunFinished(finished), None);
     }
 

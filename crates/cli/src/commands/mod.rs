@@ -58,7 +58,7 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
         Verb::Doctor(args) => Ok(doctor::doctor(&args, environment, out)),
         Verb::BranchName(args) => branch_name::print(&args, environment, out)
             .map_err(|failure| failure.announce(args.format.output_format, out)),
-        Verb::Orch(args) => orch::orch(&args, environment, out),
+        Verb::Orch(args) => orch::orch(args, environment, out),
         Verb::Compat(args) => compat::compat(args, environment, out),
         Verb::Schema(args) => Ok(schema::print(&args, out)),
         Verb::Completions(args) => Ok(completions::print(&args, out)),

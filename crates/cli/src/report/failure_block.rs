@@ -132,9 +132,11 @@ fn failed(result: &RunResult, failure: &Failure, view: &FailureView<'_>) -> Vec<
     let end = commands(result, view);
     // the report of auto-fix is read for itself
     let fixed = if result.auto_fix.is_some() { below.len() } else { 0 };
+    // a program that reads the report gets all problems at once
+    let is_list = view.width == UNLIMITED && result.run_id.is_none();
     let room = match view.length {
-        ReportLength::Short => (MOST - 1).saturating_sub(below.len() + end.len() - fixed).max(2),
-        ReportLength::Full => UNLIMITED,
+        ReportLength::Short if !is_list => (MOST - 1).saturating_sub(below.len() + end.len() - fixed).max(2),
+        _ => UNLIMITED,
     };
     let mut rows = heads(result, failure, view, room);
     rows.append(&mut below);

@@ -197,6 +197,7 @@ fn a_cancelled_run() {
         [recipe slow] started: 1 step, run RUN-1
         [step 01/01 wait] started (bash)
         [run] cancelled: stopping running steps
+        [step 01/01 wait] interrupted after 0.0s
         [recipe slow] cancelled after 0.0s: 1 interrupted
 
         cancelled. Completed steps are saved

@@ -279,6 +279,7 @@ fn ctrl_c() {
             ▶ slow: 3 steps, run RUN-1
             working
             ⚠ interrupted: stopping running steps
+            ■ a (1/3) interrupted after 0.0s
             tidied
             ✓ tidy (3/3) 0.0s
             recipe 'slow': interrupted after 0.0s (1 completed, 1 interrupted, 1 pending,
@@ -313,15 +314,16 @@ fn a_cancelled_run() {
         &env,
         &run.wait(),
         expect![[r#"
-        ▶ slow: 2 steps, run RUN-1
-        ⚠ cancelled: stopping running steps
-        recipe 'slow': cancelled after 0.0s (1 interrupted, 1 pending, run
-          RUN-1)
+            ▶ slow: 2 steps, run RUN-1
+            ⚠ cancelled: stopping running steps
+            ■ a (1/2) interrupted after 0.0s
+            recipe 'slow': cancelled after 0.0s (1 interrupted, 1 pending, run
+              RUN-1)
 
-        cancelled. Completed steps are saved
-          resume:  recipe-runner-rs resume RUN-1
-          logs:    recipe-runner-rs logs RUN-1
-    "#]],
+            cancelled. Completed steps are saved
+              resume:  recipe-runner-rs resume RUN-1
+              logs:    recipe-runner-rs logs RUN-1
+        "#]],
     );
 }
 

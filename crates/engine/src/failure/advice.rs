@@ -47,7 +47,7 @@ pub fn advice(diagnosis: &Diagnosis, step: &str, actions: &Actions) -> Vec<Advic
         steps.extend(then("see which steps a resume would run again", &actions.plan));
     }
     steps.extend(resume_action(diagnosis, actions).cloned().map(then_resume));
-    steps.extend(then("then start again", &actions.start));
+    steps.extend(then("start again", &actions.start));
     steps
 }
 

@@ -121,7 +121,12 @@ impl Facts {
             Need::Variables(names) => self.missing_env.extend(names.iter().cloned()),
             Need::Value(name) | Need::Secret(name) => self.missing_values.push(name.clone()),
             Need::Fit(name) => self.unfit_values.push(name.clone()),
-            Need::Program(_) | Need::Agent(_) | Need::Path | Need::OldDirectory | Need::Depth => {}
+            Need::Program(_)
+            | Need::Agent(_)
+            | Need::Path
+            | Need::WorkTree
+            | Need::OldDirectory
+            | Need::Depth => {}
         }
     }
 

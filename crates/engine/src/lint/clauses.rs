@@ -2,7 +2,7 @@
 //!
 //! Only simple imperative sentences are understood; everything else means nothing.
 
-use crate::knowledge::authoring::AuthoringWords;
+use crate::knowledge::authoring::{AuthoringWords, EditWords};
 
 /// A clause of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,12 @@ impl Clause {
     /// Whether it has one of these words or phrases.
     pub(super) fn has(&self, phrases: &[String]) -> bool {
         phrases.iter().any(|phrase| has_phrase(&self.words, phrase))
+    }
+
+    /// Whether the object of its verb is a thing that files have.
+    pub(super) fn object_has(&self, edits: &EditWords) -> bool {
+        let object = self.words.iter().skip(1).take_while(|word| !edits.object_ends.contains(*word));
+        object.into_iter().any(|word| edits.things.contains(word))
     }
 
     /// Whether it begins with one of these phrases.

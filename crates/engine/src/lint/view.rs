@@ -183,11 +183,12 @@ fn asks_for_edits(step: &Step, clauses: &[Clause], words: &AuthoringWords) -> bo
 
 fn is_edit_clause(clause: &Clause, words: &AuthoringWords) -> bool {
     let edits = &words.edits;
-    if clause.is_negated || clause.has(&edits.answers) {
+    let may_answer = clause.begins_with(&edits.making_verbs) || clause.begins_with(&["add".to_owned()]);
+    if clause.is_negated || (may_answer && clause.has(&edits.answers)) {
         return false;
     }
     let names_path = || clause.words.iter().any(|word| is_path(word));
-    let makes = || clause.begins_with(&edits.making_verbs) && (clause.has(&edits.things) || names_path());
+    let makes = || clause.begins_with(&edits.making_verbs) && (clause.object_has(edits) || names_path());
     clause.words.len() > 1 && (clause.begins_with(&edits.verbs) || makes())
 }
 

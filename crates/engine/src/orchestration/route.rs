@@ -54,15 +54,6 @@ impl RouteRequest {
     pub fn given_type(&self) -> Option<TaskType> {
         self.task_type.as_deref().and_then(read_task_type)
     }
-
-    /// Whether the classifying agent is asked.
-    pub fn needs_classification(&self) -> bool {
-        match self.given_type() {
-            None => true,
-            Some(TaskType::Question | TaskType::Operations) => false,
-            Some(_) => !self.force_single,
-        }
-    }
 }
 
 /// The usable answer of a classifying agent.

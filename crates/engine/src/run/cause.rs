@@ -138,6 +138,8 @@ pub enum Need {
     Agent(String),
     /// A directory or file.
     Path,
+    /// A git work tree, in which the changed files of a step can be counted.
+    WorkTree,
     /// The directory in which the run began, which is gone.
     OldDirectory,
     /// Depth for another run inside runs.

@@ -8,7 +8,7 @@ use crate::run::{
     outcome::StepStatus,
     resumed::drop_covered,
     state::{RunState, is_at_or_below},
-    step_path::outward,
+    step_path::{around, is_below, outward},
 };
 
 impl RunState {
@@ -45,8 +45,13 @@ impl RunState {
         let child = step.frame.take();
         self.frames[id].open = self.frames[id].open.saturating_sub(1);
         let Some(child) = child else { return };
+        // a recipe inside it that has failed only cleans up
+        let failed: Vec<String> =
+            self.failures_in_cleanup().into_iter().filter(|step| is_below(step, path)).collect();
+        let failed: HashSet<&str> = failed.iter().map(String::as_str).collect();
+        self.cleaning.extend(failed.iter().filter_map(|step| around(step)).map(str::to_owned));
         let mut kept = std::mem::take(&mut self.kept);
-        self.keep(child, &HashSet::new(), &mut kept);
+        self.keep(child, &failed, &mut kept);
         drop_covered(&mut kept);
         self.kept = kept;
         self.active.retain(|id| !is_at_or_below(&self.frames[*id].path, path));

@@ -65,7 +65,8 @@ impl WorkTime {
             self.ended = at.checked_sub(idle).ok();
             (self.before, self.since) = (worked, Some(at));
         }
-        self.stopped = self.ended;
+        // another process may record an answer, and the end again
+        self.stopped = self.stopped.or(self.ended);
     }
 
     /// When the work ended, once the run has.

@@ -140,22 +140,12 @@ impl Run {
 
     /// The run ends, and with it the processes that these steps left, if anybody looked.
     pub(crate) fn over(&mut self, status: RunStatus, ended_steps: Option<&[&str]>) {
-        let finished = RunFinished {
-            status,
-            reason: match status {
-                RunStatus::Completed => EndReason::Completed,
-                _ => EndReason::Failed,
-            },
-            error: None,
-            output: None,
-            ended_processes: Vec::new(),
-            left_processes: Vec::new(),
-            ended_steps: ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect()),
-            usage: None,
-            worked_ms: None,
-            asks: None,
-            origin: None,
+        let reason = match status {
+            RunStatus::Completed => EndReason::Completed,
+            _ => EndReason::Failed,
         };
+        let ended_steps = ended_steps.map(|steps| steps.iter().map(|step| (*step).to_owned()).collect());
+        let finished = RunFinished { status, ended_steps, ..RunFinished::new(reason, None) };
         self.record(Event::RunFinished(finished), None);
     }
 

@@ -47,6 +47,17 @@ fn a_loop_that_cleans_up_continues_where_it_was_cut_off() {
 }
 
 #[test]
+fn a_failed_recipe_inside_a_cleanup_step_only_cleans_up() {
+    let child = "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x}\n\
+        - {id: u, command: x, when: failed}\n- {id: v, command: x, when: always}\n";
+    let mut run = half_cleaned("recipe: leaf", child);
+    assert_eq!(run.end("c/l", Outcome::Exit(1)), ["failed c/l", "start c/u 1"]);
+    assert_eq!(run.end("c/u", Outcome::Ok), ["completed c/u", "start c/v 1"]);
+    assert_eq!(stopped(&mut run), ["start c 2", "start c/v 2"]);
+    assert_eq!(run.end("c/v", Outcome::Ok), ["completed c/v", "failed c"]);
+}
+
+#[test]
 fn cleanup_that_must_not_be_repeated_stays_cut_off() {
     const CAREFUL: &str =
         "name: leaf\nsteps:\n- {id: k, command: x}\n- {id: l, command: x, idempotent: false}\n";

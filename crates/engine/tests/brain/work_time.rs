@@ -1,7 +1,7 @@
 //! Durations: the time that processes worked, and not the time between them.
 
 use engine::{
-    EndReason, Event, Outcome, Record, RunState, RunStatus, StepStatus,
+    EndReason, Event, Outcome, Record, RunState, StepStatus,
     run::event::{Ended, RunFinished, RunResumed},
 };
 use jiff::Timestamp;
@@ -54,19 +54,7 @@ impl Timed {
     }
 
     fn fail(&mut self, second: i64) {
-        let finished = RunFinished {
-            status: RunStatus::Failed,
-            reason: EndReason::Failed,
-            error: None,
-            output: None,
-            ended_processes: Vec::new(),
-            left_processes: Vec::new(),
-            ended_steps: None,
-            usage: None,
-            worked_ms: None,
-            asks: None,
-            origin: None,
-        };
+        let finished = RunFinished::new(EndReason::Failed, None);
         self.at(second, Event::RunFinished(finished));
     }
 
@@ -121,6 +109,21 @@ fn a_failed_recipe_that_is_continued_counts_its_first_part() {
         run.end(52, "n", Outcome::Ok);
         assert_eq!(run.taken("n"), Some(expected), "{rerun:?}");
     }
+}
+
+#[test]
+fn an_answer_between_two_processes_is_no_work() {
+    let mut run = Timed::new(RECIPE);
+    run.enter(10, "n");
+    run.start(10, "n/k");
+    for second in [12, 300] {
+        let waits = RunFinished { worked_ms: Some(2000), ..RunFinished::new(EndReason::Waiting, None) };
+        run.at(second, Event::RunFinished(waits));
+    }
+    run.resume(400, &[]);
+    run.enter(400, "n");
+    run.end(401, "n", Outcome::Ok);
+    assert_eq!(run.taken("n"), Some(3.0));
 }
 
 #[test]

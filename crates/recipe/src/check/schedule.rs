@@ -42,10 +42,8 @@ pub(super) fn check(plan: &Plan, before: usize, diagnostics: &mut Vec<Diagnostic
         }
         let steps = GraphSteps { plan, unit, edges: &edges };
         steps.needs_of_cleanup(diagnostics);
-        match steps.cycles() {
-            cycles if cycles.is_empty() => steps.writers(diagnostics),
-            cycles => diagnostics.extend(cycles.iter().map(|cycle| steps.circular(cycle))),
-        }
+        diagnostics.extend(steps.cycles().iter().map(|cycle| steps.circular(cycle)));
+        steps.writers(diagnostics);
     }
 }
 
@@ -170,7 +168,8 @@ impl GraphSteps<'_> {
     /// Reports variables that two steps write without an order between them.
     fn writers(&self, diagnostics: &mut Vec<Diagnostic>) {
         let order = graph::needs::order(self.unit.steps.len(), self.edges);
-        let mut place = vec![0; order.len()];
+        // steps of a circle have no place
+        let mut place = vec![usize::MAX; self.unit.steps.len()];
         order.iter().enumerate().for_each(|(position, at)| place[*at] = position);
         let written = graph::needs::Written::new(self.unit, Some(self.plan));
         let read: HashSet<String> = self.unit.steps.iter().flat_map(|step| written.read_by(step)).collect();
@@ -184,7 +183,8 @@ impl GraphSteps<'_> {
             let is_meant = |at: &&usize| is_read || self.step(**at).store.as_ref() == Some(name);
             let mut writers: Vec<usize> = writers.iter().filter(is_meant).copied().collect();
             writers.sort_by_key(|at| place[*at]);
-            let unordered = writers.windows(2).find(|pair| self.path(pair[0], pair[1]).is_none());
+            let is_ordered = |one, other| self.path(one, other).is_some() || self.path(other, one).is_some();
+            let unordered = writers.windows(2).find(|pair| !is_ordered(pair[0], pair[1]));
             if let Some(pair) = unordered {
                 diagnostics.extend([(pair[0], pair[1]), (pair[1], pair[0])].map(|(one, other)| {
                     let (id, other) = (&self.step(one).id, &self.step(other).id);

@@ -28,7 +28,7 @@ pub struct Configuration {
     /// What the user adds to the built-in knowledge.
     pub knowledge: UserKnowledge,
     /// The levels of the rules of `lint`.
-    #[serde(skip_deserializing, rename = "lint")]
+    #[serde(deserialize_with = "unread")]
     pub lint: LintLevels,
     /// What recipes are generated with, unless a spec says otherwise.
     pub generate: GenerateSettings,
@@ -51,6 +51,11 @@ pub struct GenerateSettings {
 pub enum ReviewDepth {
     Light,
     Full,
+}
+
+/// Only the name of the field is wanted: [`understand`] reads it with its places.
+fn unread<'de, D: serde::Deserializer<'de>>(_: D) -> Result<LintLevels, D::Error> {
+    Ok(LintLevels::new())
 }
 
 /// Why a configuration cannot be used.

@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     agents::{
-        AgentPrograms, AgentSettings, Configuration, CustomProgram, DEFAULT, GenerateSettings, RateLimits, Tools,
-        program_list,
+        AgentPrograms, AgentSettings, Configuration, CustomProgram, DEFAULT, GenerateSettings, RateLimits,
+        Tools, program_list,
     },
     os::guardian::Guardian,
     store::folder::AgentChoice,

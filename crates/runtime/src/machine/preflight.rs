@@ -160,11 +160,11 @@ pub fn uncounted_changes(
             let dir = base.join(dir);
             if counts_changes(step) && dir.is_dir() && !is_git_repo(&dir) {
                 let text = format!(
-                    "step `{}` has `max_changed_files`, and `{}` is not inside a git work tree: add a `changed` rule that names the files to count",
+                    "step `{}` has `max_changed_files`, and `{}` is not inside a git work tree",
                     step.id,
                     dir.display()
                 );
-                problems.push(Problem { need: Need::Path, text });
+                problems.push(Problem { need: Need::WorkTree, text });
             }
             if let StepKind::Nested { target: Target::Known { unit, .. }, .. } = &step.kind {
                 open.push((*unit, dir));

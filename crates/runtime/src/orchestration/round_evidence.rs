@@ -108,7 +108,7 @@ fn ruled(
 }
 
 /// Commits what a workflow left uncommitted in its worktree.
-async fn commit_rest(caller: &Caller, stream: &PlacedStream) -> Vec<String> {
+pub(super) async fn commit_rest(caller: &Caller, stream: &PlacedStream) -> Vec<String> {
     if !is_committed_by_us(&stream.workspace) || !Path::new(&stream.workspace.path).is_dir() {
         return Vec::new();
     }

@@ -10,7 +10,7 @@ use super::{
     caller::{Caller, CallerError},
     closing, conclude, cycle, detect, findings, finish,
     finish::PublishStage,
-    judge, place, round_evidence,
+    judge, listed, place, round_evidence,
     rounds::rounds,
     route, stream_sessions, streams,
     workspace::WorkspaceError,
@@ -30,6 +30,10 @@ pub enum RunVerb {
     Workspace,
     /// The workspaces of a round.
     Streams,
+    /// The workspaces of workstreams that a file lists.
+    Listed,
+    /// The report about those.
+    ReportListed,
     Checks,
     /// What a round did.
     Evidence,
@@ -99,6 +103,11 @@ async fn carry_out(verb: &RunVerb, caller: &Caller, host: &Host) -> Result<VerbR
         RunVerb::Streams => {
             let streams = streams::prepare(caller, host).await?;
             Ok(VerbResult { say: Some(streams.line()), ..result(&streams) })
+        }
+        RunVerb::Listed => Ok(result(&listed::prepare(caller, host).await?)),
+        RunVerb::ReportListed => {
+            let report = listed::report(caller, host).await;
+            Ok(VerbResult { failed: report.failed > 0, ..result(&report) })
         }
         RunVerb::Evidence => Ok(result(&round_evidence::evidence(caller).await)),
         RunVerb::Detect => {

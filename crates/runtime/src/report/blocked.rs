@@ -88,6 +88,9 @@ fn next(diagnosis: &Diagnosis, problems: &[Problem], actions: &Actions) -> Vec<A
             "name a known agent program, or describe `{name}` under `agents:` of the configuration"
         )),
         Need::Depth => Some(problem.text.clone()),
+        Need::WorkTree => {
+            Some("add a `changed` rule that names the files to count, or start in a git work tree".to_owned())
+        }
         Need::Variables(_) | Need::Program(_) | Need::Path | Need::OldDirectory => None,
     };
     let mut steps: Vec<Advice> = problems.iter().filter_map(own).map(Advice::new).collect();
@@ -121,6 +124,7 @@ fn facts(problem: &Problem) -> Facts {
             Facts { missing_program: Some(name.clone()), ..Facts::default() }
         }
         Need::Path => found(Obstacle::MissingPath),
+        Need::WorkTree => found(Obstacle::Unusable),
         Need::OldDirectory => found(Obstacle::OldDirectory),
         Need::Depth => Facts { limit: Some(problem.text.clone()), ..Facts::default() },
     }

@@ -54,17 +54,14 @@ impl Driver<'_> {
         let ended_steps =
             of_steps.filter(|_| self.state.has_left_running()).map(|steps| steps.into_iter().collect());
         let finished = RunFinished {
-            status: reason.status(),
-            reason,
-            error,
             output: self.store.store_result(self.state.root())?,
             ended_processes: ended.into_iter().map(|survivor| survivor.command).collect(),
             left_processes: left.iter().map(Survivor::words).collect(),
             ended_steps,
             usage,
             worked_ms: Some(self.state.work.until(clock::now())),
-            asks: None,
             origin: self.store.folder.as_ref().and_then(|folder| cancelled_by(reason, folder)),
+            ..RunFinished::new(reason, error)
         };
         self.record(Event::RunFinished(finished), None)
     }

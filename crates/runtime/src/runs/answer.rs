@@ -266,17 +266,9 @@ fn append(shown: &mut OpenedRun, journal: &mut Journal, event: Event) -> Result<
     let error = waiting_words(&shown.state).or_else(|| answered_words(&shown.state));
     let Some(error) = error else { return Ok(()) };
     let finished = RunFinished {
-        status: RunStatus::Waiting,
-        reason: EndReason::Waiting,
-        error: Some(shown.mask.quotation(&error).into_owned()),
-        output: None,
-        ended_processes: Vec::new(),
-        left_processes: Vec::new(),
-        ended_steps: None,
         usage: spent(&shown.records),
         worked_ms: Some(shown.state.work.recorded()),
-        asks: None,
-        origin: None,
+        ..RunFinished::new(EndReason::Waiting, Some(shown.mask.quotation(&error).into_owned()))
     };
     let record = journal.append(clock::now(), Event::RunFinished(finished));
     journal.sync()?;

@@ -79,17 +79,10 @@ pub(super) fn wait_for_person(
         return stop;
     }
     let finished = RunFinished {
-        status: RunStatus::Waiting,
-        reason: EndReason::Waiting,
-        error,
-        output: None,
-        ended_processes: Vec::new(),
-        left_processes: Vec::new(),
-        ended_steps: None,
         usage: spent(&shown.records),
         worked_ms: Some(shown.state.work.recorded()),
         asks: stop.question(),
-        origin: None,
+        ..RunFinished::new(EndReason::Waiting, error)
     };
     journal.append(clock::now(), Event::RunFinished(finished));
     match journal.sync() {

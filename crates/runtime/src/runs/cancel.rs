@@ -195,17 +195,12 @@ impl Runs {
         }
         let swept = end_orphans(&shown, grace);
         let finished = RunFinished {
-            status: RunStatus::Cancelled,
-            reason: EndReason::Cancelled,
-            error: Some("cancelled".to_owned()),
-            output: None,
             ended_processes: swept.gone().map(|survivor| survivor.command.clone()).collect(),
             left_processes: swept.left.iter().map(Survivor::words).collect(),
-            ended_steps: None,
             usage,
             worked_ms: Some(shown.state.work.recorded()),
-            asks: None,
             origin: origin.cloned(),
+            ..RunFinished::new(EndReason::Cancelled, Some("cancelled".to_owned()))
         };
         let outcome = Cancelled::of(&finished);
         journal.append(clock::now(), Event::RunFinished(finished));

@@ -97,19 +97,13 @@ impl Runs {
         });
         let is_said = shown.state.finished.as_ref().is_some_and(|said| said.status == end.reason.status());
         if !is_said {
-            let usage = spent(&shown.records);
             let finished = RunFinished {
-                status: end.reason.status(),
-                reason: end.reason,
-                error: end.error,
-                output: None,
                 ended_processes: last.as_ref().map(|last| last.ended_processes.clone()).unwrap_or_default(),
                 left_processes: last.map(|last| last.left_processes).unwrap_or_default(),
-                ended_steps: None,
-                usage,
+                usage: spent(&shown.records),
                 worked_ms: Some(shown.state.work.until(clock::now())),
-                asks: None,
                 origin: cancelled_by(end.reason, folder),
+                ..RunFinished::new(end.reason, end.error)
             };
             tell(&mut shown, &mut journal, Event::RunFinished(finished), reporter)?;
         }

@@ -105,7 +105,7 @@ impl Report<'_> {
             "warnings",
             "proof",
             "author",
-            "refined",
+            "refine",
         ];
         for key in shared {
             if let Some(value) = self.record.get(key) {
@@ -177,7 +177,7 @@ impl Report<'_> {
     fn agents(&self) -> String {
         let tools = &self.reading.brief.tools;
         let reviewers: Vec<&str> = tools.reviewers.iter().map(|choice| choice.program.as_str()).collect();
-        format!("{} writes, {} reviews", tools.writer.program, reviewers.join(" then "))
+        format!("{} writes; reviewed by {}", tools.writer.program, reviewers.join(", then "))
     }
 
     fn skills(&self) -> String {

@@ -198,7 +198,9 @@ fn run(
     });
     outcomes.sort_by_key(|outcome| (outcome.file, outcome.case));
     let left_out = selection.len() - outcomes.len();
-    let coverage = coverage::measure(files, &covered);
+    let used: Vec<usize> =
+        (0..files.len()).filter(|at| selection.iter().any(|one| one.file == *at)).collect();
+    let coverage = coverage::measure(&used.iter().map(|at| &files[*at]).collect::<Vec<_>>(), &covered);
     let reasons = too_low(&coverage, files, selection, args);
     let summary = Summary { outcomes: &outcomes, coverage: &coverage, reasons: &reasons, left_out, isolated };
     let seconds = started.elapsed().as_secs_f64();
@@ -230,14 +232,15 @@ fn too_low(
     args: &TestArgs,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
-    let all: usize = files.iter().map(|file| file.file.cases.len()).sum();
-    if selection.len() == all {
-        for low in coverage.too_low(files) {
-            reasons.push(format!(
-                "coverage of {}: {:.1} %, at least {} % is demanded",
-                low.recipe, low.percent, low.min
-            ));
-        }
+    let is_whole =
+        |at: usize| selection.iter().filter(|one| one.file == at).count() == files[at].file.cases.len();
+    let whole: Vec<&LoadedTests> =
+        files.iter().enumerate().filter(|(at, _)| is_whole(*at)).map(|(_, file)| file).collect();
+    for low in coverage.too_low(&whole) {
+        reasons.push(format!(
+            "coverage of {}: {:.1} %, at least {} % is demanded",
+            low.recipe, low.percent, low.min
+        ));
     }
     if let Some(min) = args.coverage_min.filter(|min| coverage.percent < *min) {
         reasons.push(format!("coverage: {:.1} %, at least {min} % is demanded", coverage.percent));
@@ -361,7 +364,7 @@ pub(crate) fn prove(
     performing.perform(&files, &selection, |outcome| outcomes.push(outcome));
     outcomes.sort_by_key(|outcome: &CaseOutcome| outcome.case);
     let covered = outcomes.iter().flat_map(|outcome| outcome.covered.iter().cloned()).collect();
-    let report = coverage::measure(&files, &covered);
+    let report = coverage::measure(&[&files[0]], &covered);
     let [tests] = files;
     Ok(Proof { tests, outcomes, coverage: report })
 }

@@ -234,6 +234,12 @@ impl Stubs {
         Some((said.clone(), script))
     }
 
+    /// Whether a stub says that a program is not installed.
+    pub(crate) fn may_lack_programs(&self) -> bool {
+        let first = |stub: &Stub| stub.plan.replies().first().map(|reply| reply.kind.clone());
+        self.setup.stubs.iter().any(|stub| first(stub) == Some(ReplyKind::Fault(Fault::Missing)))
+    }
+
     /// Programs whose stub says that they are not installed, by the steps that use them.
     pub(crate) fn lacks_program(&self, path: &str) -> bool {
         let found = match select(&self.setup.stubs, StubCall::Step(path, StepType::Agent)) {
