@@ -61,8 +61,9 @@ pub(crate) fn read(
         checks.extend(found.checks.into_iter().map(project_check::classified));
     }
     for check in project_check::read(sentence) {
-        let is_said =
-            checks.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(&check));
+        let is_supporting = matches!(check, ReadCheck::Supporting { .. });
+        let same = |known: &ReadCheck| std::mem::discriminant(known) == std::mem::discriminant(&check);
+        let is_said = checks.iter().any(|known| if is_supporting { *known == check } else { same(known) });
         if !is_said {
             checks.push(check);
         }

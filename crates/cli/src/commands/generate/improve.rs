@@ -57,7 +57,7 @@ impl Writing<'_> {
     /// Writes and proves the recipe, with the help of an agent if one is asked for.
     pub(super) fn write(&self) -> Result<Authored, Failure> {
         let written = author::write(self.brief);
-        self.files(&written).check(self.args.force)?;
+        self.files(&written).check(self.args)?;
         match (self.args.author, self.args.refine) {
             (Some(AuthorArg::Agent), _) => self.by_agent(written),
             (_, true) => self.refined(written),
