@@ -126,6 +126,7 @@ fn skills(reading: &Reading) -> Json {
         "found": reading.skill_files,
         "selected": names.iter().map(|skill| &skill.name).collect::<Vec<_>>(),
         "ranking": reading.skills,
+        "note": (reading.skill_files == 0).then_some("no SKILL.md was found, so no skill was selected"),
         "boundary": SKILL_BOUNDARY,
     })
 }

@@ -121,6 +121,9 @@ fn a_vague_spec_is_closed_by_criteria() {
     assert!(matches!(brief.criteria[0].check, Check::Command(_)));
     let judged = ready(&Intake { best_judgement: true, ..intake(vague) }).brief;
     assert_eq!(judged.criteria[0].check, Check::Person);
+    // an answer that proves no behaviour leaves the question open
+    let shape = Intake { answers: vec![(1, "`cargo clippy` passes".to_owned())], ..intake(vague) };
+    assert_eq!(questions(&shape)[0].cause, Cause::NoCriterion);
     // an answer can lead to a new question, which comes last
     let tests = Intake { answers: vec![(1, "all tests pass".to_owned())], ..intake(vague) };
     let open = questions(&tests);

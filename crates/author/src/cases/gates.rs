@@ -21,7 +21,12 @@ pub(super) fn cases(ground: &Ground<'_>) -> Vec<Case> {
             Trial::Scenes { right, wrong } => {
                 cases.push(alone(ground, placed));
                 cases.push(passes(ground, placed, right));
-                cases.extend(wrong.iter().map(|scene| refuses(ground, placed, scene)));
+                for (at, scene) in wrong.iter().enumerate() {
+                    let is_again = wrong[..at].iter().any(|earlier| earlier.title == scene.title);
+                    let title =
+                        if is_again { format!("{} ({})", scene.title, at + 1) } else { scene.title.clone() };
+                    cases.push(refuses(ground, placed, &Scene { title, ..scene.clone() }));
+                }
             }
         }
         cases.extend(no_json(ground, placed));

@@ -186,6 +186,17 @@ impl<'a> Ground<'a> {
         (!lines.is_empty()).then_some(lines)
     }
 
+    /// The case in which the tracks that it is about are entered; the others are replaced as a whole.
+    pub(super) fn entering(&self, mut case: Case) -> Case {
+        for placed in self.with(|role| matches!(role, Role::Track(_))) {
+            let inside = format!("{}/", placed.path);
+            if case.clone().yaml().mentions(&inside) {
+                case.stubs.insert(0, (placed.path.clone(), Yaml::raw("null")));
+            }
+        }
+        case
+    }
+
     /// Whether every case replaces a step, unless it says otherwise.
     pub(super) fn stubbed(&self, path: &str) -> bool {
         self.stubs().iter().any(|(known, _)| known == path)
@@ -227,6 +238,7 @@ impl<'a> Ground<'a> {
                 }
                 Role::Edit(edit_step) => edit(&written(edit_step, &step.id)),
                 Role::Review { .. } => verdict("NO_ISSUES_FOUND"),
+                Role::Track(_) => Yaml::map([("value", Yaml::text("proved and reviewed"))]),
                 Role::Gate(Trial::Person) => continue,
                 Role::Gate(_) | Role::Build => bash(&step.sample, 0),
                 Role::Ship if step.sample.is_empty() => bash("shipped\n", 0),

@@ -32,7 +32,8 @@ pub(crate) fn text(brief: &Brief, outline: &Outline) -> String {
             "Tests of {name}.yaml, generated with it.\n\n  recipe-runner-rs test recipes/{name}.test.yaml\n"
         ),
     );
-    let cases: Vec<String> = cases.into_iter().map(|case| Yaml::List(vec![case.yaml()]).block(2)).collect();
+    let cases: Vec<String> =
+        cases.into_iter().map(|case| Yaml::List(vec![ground.entering(case).yaml()]).block(2)).collect();
     format!(
         "{head}coverage: {{min: 100}}\ndefaults:\n{}cases:\n{}",
         ground.defaults().block(2),

@@ -32,6 +32,18 @@ impl Yaml {
         Yaml::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
+    /// Whether a key or a text begins with this.
+    pub(super) fn mentions(&self, start: &str) -> bool {
+        match self {
+            Yaml::Raw(_) => false,
+            Yaml::Text(text) => text.starts_with(start),
+            Yaml::List(items) => items.iter().any(|item| item.mentions(start)),
+            Yaml::Map(entries) => {
+                entries.iter().any(|(key, value)| key.starts_with(start) || value.mentions(start))
+            }
+        }
+    }
+
     /// The value on one line, if it is short enough.
     fn line(&self) -> Option<String> {
         let line = match self {

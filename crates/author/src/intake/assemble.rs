@@ -9,7 +9,7 @@ use crate::{
     intake::{
         Answered, Intake, SpecPlace,
         checks::{self, CheckFacts},
-        conflicts, effects, heading,
+        conflicts, effects, heading, proof,
         question::{Cause, Question},
     },
     name::name,
@@ -17,7 +17,7 @@ use crate::{
     reading::{
         acceptance, budget,
         constraints::constraints,
-        criterion::ReadCriterion,
+        criterion::{ReadCheck, ReadCriterion},
         delivery, environment, http,
         items::{fix_loop, items, many_artefacts},
         markers, misplaced,
@@ -67,7 +67,7 @@ pub(super) fn assemble(intake: &Intake, original: &Spec, answered: &[Answered]) 
     let constraints = constraints(&spec, intake.files);
     let targets = with_tracks(targets::targets(&spec, &read, intake.files), &tracks);
     let (targets, constraints, of_files) = conflicts::files(targets, constraints, answered);
-    let criteria = proof_questions(criteria, &goal, &targets, &mut questions);
+    let criteria = proof::proof_questions(criteria, &goal, &targets, &mut questions);
     questions.extend(of_checks.into_iter().chain(of_files));
     let (ranked, unreadable) = rank(intake.skills, intake.spec);
     let mut draft = Parts {
@@ -137,7 +137,10 @@ impl Parts<'_> {
             clarifications: Vec::new(),
             notes,
         };
-        let unusable = conflicts::unusable(self.answered);
+        let mut unusable = conflicts::unusable(self.answered);
+        if !brief.criteria.iter().any(|one| proof::is_proof(&one.check, &brief.targets)) {
+            unusable.push("criterion".to_owned());
+        }
         Draft { brief, skills: self.ranked, questions: self.questions, unusable }
     }
 
@@ -287,9 +290,21 @@ fn read_criteria(
     }
     let causes = [Cause::NoCriterion, Cause::OnlyShapeCriteria];
     for one in answered.iter().filter(|one| causes.contains(&one.question.cause)) {
+        let person = || ReadCriterion {
+            text: one.answer.trim().to_owned(),
+            line: 0,
+            track: None,
+            checks: vec![ReadCheck::Person],
+            circumstance: None,
+        };
         let answer = spec::parse(&format!("# Answer\n\n## Acceptance\n\n{}\n", one.answer));
-        let found = acceptance::criteria_of(&answer, intake.files);
+        let found = match one.by {
+            AnsweredBy::Generator => Vec::new(),
+            AnsweredBy::Spec | AnsweredBy::User => acceptance::criteria_of(&answer, intake.files),
+        };
+        let is_empty = found.is_empty();
         read.extend(found.into_iter().map(|criterion| ReadCriterion { line: 0, ..criterion }));
+        read.extend(is_empty.then(person));
     }
     read
 }
@@ -305,51 +320,6 @@ fn with_tracks(mut targets: Targets, tracks: &[Track]) -> Targets {
         targets.source = TargetSource::Prose;
     }
     targets
-}
-
-/// Whether a check proves a behaviour; documents are their own proof.
-fn is_proof(check: &Check, targets: &Targets) -> bool {
-    match check {
-        Check::Supporting { .. } => false,
-        Check::FileMentions { .. } | Check::FileLacks { .. } | Check::FileExists { .. } => {
-            pattern::is_documents(targets)
-        }
-        _ => true,
-    }
-}
-
-/// Asks for criteria where there are none, or none that proves a behaviour.
-fn proof_questions(
-    criteria: Vec<Criterion>,
-    goal: &str,
-    targets: &Targets,
-    questions: &mut Vec<Question>,
-) -> Vec<Criterion> {
-    let of_spec: Vec<&Criterion> = criteria.iter().filter(|one| one.line > 0).collect();
-    let (cause, text, line) = if of_spec.is_empty() {
-        (
-            Cause::NoCriterion,
-            "Which behaviour shows that the work is done? The spec has no acceptance criterion.".to_owned(),
-            None,
-        )
-    } else if !of_spec.iter().any(|one| is_proof(&one.check, targets)) {
-        let text = format!("Which behaviour shows success? \"{}\" is no proof of one.", of_spec[0].text);
-        (Cause::OnlyShapeCriteria, text, Some(of_spec[0].line))
-    } else {
-        return criteria;
-    };
-    let first = goal.lines().next().unwrap_or_default();
-    let judgement = format!("A person decides whether the goal is reached: {first}");
-    questions.push(Question {
-        number: 0,
-        text,
-        line,
-        cause,
-        judgement,
-        subject: "criterion".to_owned(),
-        listed: None,
-    });
-    criteria
 }
 
 /// Programs at the root of the project that a command of the spec names.
@@ -390,9 +360,6 @@ fn notes(parts: &Parts, read: &[ReadCriterion], unreadable: Vec<String>) -> Note
         notes
             .assumptions
             .push("No test command is known: the recipe runs no tests of the project.".to_owned());
-    }
-    if parts.intake.skills.is_empty() {
-        notes.assumptions.push("There are no skills: none was selected.".to_owned());
     }
     notes
 }

@@ -9,6 +9,7 @@ mod checks;
 mod conflicts;
 mod effects;
 mod heading;
+mod proof;
 mod question;
 mod spec_text;
 

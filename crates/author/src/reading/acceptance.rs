@@ -3,13 +3,13 @@
 use crate::{
     project::ProjectFiles,
     reading::criterion::{ReadCriterion, read},
-    spec::{Block, BlockKind, Section, SectionKind, Sentence, Spec},
+    spec::{Block, BlockKind, Section, SectionKind, Sentence, Spec, Token},
     words::criteria,
 };
 
 /// Reads every criterion.
 pub(crate) fn criteria_of(spec: &Spec, files: &dyn ProjectFiles) -> Vec<ReadCriterion> {
-    let mut command = None;
+    let mut command = version_command(spec);
     let mut found: Vec<ReadCriterion> = Vec::new();
     let has_section = spec.of(SectionKind::Acceptance).any(|section| !section.blocks.is_empty());
     for section in &spec.sections {
@@ -29,6 +29,15 @@ pub(crate) fn criteria_of(spec: &Spec, files: &dyn ProjectFiles) -> Vec<ReadCrit
     }
     found.dedup_by(|later, earlier| later.checks == earlier.checks && later.text == earlier.text);
     found
+}
+
+/// The command that prints a version: a criterion about the sources of the version need not repeat it.
+fn version_command(spec: &Spec) -> Option<String> {
+    let tokens = spec.sentences().flat_map(|(_, sentence)| &sentence.tokens);
+    tokens
+        .filter_map(Token::code)
+        .find(|code| code.contains(' ') && code.ends_with("--version"))
+        .map(str::to_owned)
 }
 
 /// Every item and every sentence of an acceptance section.

@@ -27,6 +27,14 @@ pub(crate) fn read(tokens: &[Token], before: Option<&str>, files: &dyn ProjectFi
         scan.step(before);
     }
     let mut checks = scan.found;
+    if let (None, Some(command)) = (checks.iter().find(|check| !check.expectations.is_empty()), before) {
+        // `the version comes from A, else B`
+        if let Some((expected @ Expectation::PrintsFirstOf { .. }, _)) =
+            sources::read(tokens, &lower, 0, files)
+        {
+            checks.push(CommandCheck { expectations: vec![expected], ..new_check(command) });
+        }
+    }
     checks.retain(|check| !check.expectations.is_empty());
     let circumstance = if checks.is_empty() { None } else { circumstance(tokens, &lower, &mut checks) };
     for check in &mut checks {
@@ -288,13 +296,13 @@ impl Scan<'_> {
             self.at = next;
             return Some(vec![expected]);
         }
-        let (text, next) = match literal(self.tokens, object) {
-            Some(found) => found,
-            None => self.bare_number(at + 1)?,
+        let said = between.iter().all(|word| word.is_empty() || known.whole.has(word));
+        let (text, next, is_whole) = match literal(self.tokens, object) {
+            Some((text, next)) => (text, next, said),
+            None => self.bare_number(at + 1).map(|(text, next)| (text, next, true))?,
         };
         self.at = next;
         let is_negated = self.is_negated(at);
-        let is_whole = between.iter().all(|word| word.is_empty() || known.whole.has(word));
         let stream = self.stream(at, (next + 4).min(self.tokens.len()));
         let more = self.more_literals(next);
         let whole = is_whole && more.is_empty() && !is_negated && stream != Some(OutputStream::Stderr);

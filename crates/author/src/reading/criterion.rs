@@ -61,8 +61,9 @@ pub(crate) fn read(
         checks.extend(found.checks.into_iter().map(project_check::classified));
     }
     for check in project_check::read(sentence) {
-        let is_said =
-            checks.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(&check));
+        let is_supporting = matches!(check, ReadCheck::Supporting { .. });
+        let same = |known: &ReadCheck| std::mem::discriminant(known) == std::mem::discriminant(&check);
+        let is_said = checks.iter().any(|known| if is_supporting { *known == check } else { same(known) });
         if !is_said {
             checks.push(check);
         }
@@ -132,11 +133,12 @@ fn documented_in(
     at: usize,
     files: &dyn ProjectFiles,
 ) -> Option<ReadCheck> {
-    let verb = lower.iter().position(|word| criteria().verbs.documented.has(word))?;
+    let verb =
+        lower.iter().position(|word| criteria().verbs.documented.has(word)).filter(|verb| *verb > at)?;
     let file = tokens.get(verb + 1..)?.iter().filter_map(Token::code).find_map(|code| path(code, files))?;
     let texts: Vec<String> = tokens[at..verb].iter().filter_map(Token::code).map(str::to_owned).collect();
     let is_negated = lower[..verb].iter().any(|word| criteria().negations.has(word));
-    match (verb > at && !texts.is_empty(), is_negated) {
+    match (!texts.is_empty(), is_negated) {
         (false, _) => None,
         (true, false) => Some(ReadCheck::FileMentions { path: file, texts }),
         (true, true) => Some(ReadCheck::FileLacks { path: file, texts }),

@@ -100,7 +100,17 @@ impl Spec {
 
 /// Cuts blocks into sections.
 pub(super) fn sections(source: &str, blocks: Vec<RawBlock>) -> Spec {
-    let mut cutter = Cutter { source, title: None, sections: Vec::new(), open: Vec::new(), label: None };
+    let levels: Vec<u8> = blocks
+        .iter()
+        .filter_map(|block| match block.kind {
+            RawKind::Heading(level) => Some(level),
+            _ => None,
+        })
+        .collect();
+    // `# Publish` above sections of the second level is a title, though a section may have this name too
+    let has_title = levels.first() == Some(&1) && levels.len() > 1 && !levels[1..].contains(&1);
+    let mut cutter =
+        Cutter { source, title: None, sections: Vec::new(), open: Vec::new(), label: None, has_title };
     for block in &blocks {
         match block.kind {
             RawKind::Heading(level) => cutter.heading(level, block),
@@ -126,6 +136,8 @@ struct Cutter<'a> {
     open: Vec<Open>,
     /// Inside the section of a label: whether it has had an item or a sentence of its own.
     label: Option<bool>,
+    /// The first heading is the title, whatever it says.
+    has_title: bool,
 }
 
 impl Cutter<'_> {
@@ -134,7 +146,8 @@ impl Cutter<'_> {
         self.label = None;
         let own = kind_of(&sentence.text);
         let track = track_name(&sentence.text);
-        if self.title.is_none() && self.sections.is_empty() && own.is_none() && track.is_none() {
+        let is_first = self.title.is_none() && self.sections.is_empty();
+        if is_first && (self.has_title || (own.is_none() && track.is_none())) {
             self.title = Some(sentence);
             return;
         }

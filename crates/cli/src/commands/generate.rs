@@ -85,7 +85,7 @@ pub(crate) fn generate(
     let mut json = record(&reading, &written, &proof);
     json["author"] = author.into();
     if !refined.is_empty() {
-        json["refined"] = json!(refined);
+        json["refine"] = json!({ "diff": refined });
     }
     files.write(&json, args)?;
     let missing = surroundings.missing(&reading.brief, environment, &dir);

@@ -2,8 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 mod decisions;
+mod delivery;
+mod help_of_agents;
 mod intake;
+mod repository;
 mod results;
+mod whole_runs;
 
 use serde_json::Value as Json;
 use testkit::{Output, TestEnv};

@@ -105,7 +105,7 @@ impl Report<'_> {
             "warnings",
             "proof",
             "author",
-            "refined",
+            "refine",
         ];
         for key in shared {
             if let Some(value) = self.record.get(key) {
