@@ -16,6 +16,7 @@ mod steps;
 mod stored;
 mod system_calls;
 mod table;
+mod tests;
 mod turns;
 mod values;
 
@@ -42,6 +43,7 @@ const ALL: &[Figures] = &[
     ("values", values::large),
     ("language", language::reading),
     ("conditions", language::conditions),
+    ("tests", tests::cases),
 ];
 
 /// The group that has a table of its own.

@@ -5,7 +5,7 @@ const LONGEST: usize = 60;
 
 /// The name for a title: letters, digits and hyphens. None if nothing is left.
 pub(crate) fn name(title: &str) -> Option<String> {
-    let lower = title.to_lowercase();
+    let lower: String = title.to_lowercase().chars().map(plain).collect();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let mut name = String::new();
@@ -21,6 +21,30 @@ pub(crate) fn name(title: &str) -> Option<String> {
         name.push_str(word);
     }
     (!name.is_empty()).then_some(name)
+}
+
+/// A letter without its accent.
+fn plain(letter: char) -> String {
+    let same = match letter {
+        'à'..='å' | 'ā' | 'ă' | 'ą' => "a",
+        'æ' => "ae",
+        'ç' | 'ć' | 'č' => "c",
+        'ð' | 'ď' | 'đ' => "d",
+        'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' => "e",
+        'ì'..='ï' | 'ī' | 'į' | 'ı' => "i",
+        'ł' => "l",
+        'ñ' | 'ń' | 'ň' => "n",
+        'ò'..='ö' | 'ø' | 'ō' | 'ő' => "o",
+        'ř' => "r",
+        'ß' => "ss",
+        'ś' | 'š' | 'ş' => "s",
+        'ť' | 'ţ' => "t",
+        'ù'..='ü' | 'ū' | 'ů' | 'ű' => "u",
+        'ý' | 'ÿ' => "y",
+        'ź' | 'ż' | 'ž' => "z",
+        _ => return letter.to_string(),
+    };
+    same.to_owned()
 }
 
 /// Whether a name that the user gives can be the stem of a file.

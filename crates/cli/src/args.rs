@@ -4,6 +4,7 @@
 
 pub(crate) mod compat;
 mod everywhere;
+pub(crate) mod generate;
 pub(crate) mod help;
 pub(crate) mod lint;
 mod manifest;
@@ -59,9 +60,9 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Have a task in plain words done, and judge the result by evidence
     Do(Box<task::DoArgs>),
-    /// Check recipes and test files, and show every problem
+    /// Check recipes and test files, without running anything
     Validate(ValidateArgs),
-    /// Find what is dubious in valid recipes: checks that cannot fail, …
+    /// Find weak spots of valid recipes, such as checks that cannot fail
     #[command(after_help = "Without FILE: the recipes in the current directory and in ./recipes.\n\
                       Exit code 1: an error was found; with --deny warning, also a warning.")]
     Lint(lint::LintArgs),
@@ -93,6 +94,8 @@ pub(crate) enum Verb {
     Health(stored::HealthArgs),
     /// Write a first recipe for the project in this directory
     Init(InitArgs),
+    /// Write a recipe, its tests and a record from a spec in plain words
+    Generate(Box<generate::GenerateArgs>),
     /// Check this machine: which programs are found or missing
     Doctor(DoctorArgs),
     /// Turn any text into the name of a git branch
@@ -106,7 +109,6 @@ pub(crate) enum Verb {
     /// Compare local recipes with those of a git remote
     Sync(SyncArgs),
     /// Rules for tasks and answers of agents, for use in recipes
-    #[command(hide = true)]
     Orch(orch::OrchArgs),
     /// Stand in for `amplihack`, for recipes that call it
     Compat(compat::CompatArgs),
@@ -115,8 +117,7 @@ pub(crate) enum Verb {
     /// Print what a command line can be completed to, for the scripts of `completions`
     #[command(name = "__complete", hide = true)]
     Complete(CompleteArgs),
-    /// Print the manual page, or write those of all commands into a directory
-    #[command(hide = true)]
+    /// Print the manual page, or write those of all commands
     Man(ManArgs),
 }
 

@@ -10,6 +10,7 @@ pub(crate) const RECIPES: &[(&str, &str)] = &[
     ("investigation-workflow", include_str!("../../../recipes/investigation-workflow.yaml")),
     ("n-version-workflow", include_str!("../../../recipes/n-version-workflow.yaml")),
     ("orchestrator-round", include_str!("../../../recipes/orchestrator-round.yaml")),
+    ("parallel-workstreams", include_str!("../../../recipes/parallel-workstreams.yaml")),
     ("qa-workflow", include_str!("../../../recipes/qa-workflow.yaml")),
     ("quality-audit-cycle", include_str!("../../../recipes/quality-audit-cycle.yaml")),
     ("smart-orchestrator", include_str!("../../../recipes/smart-orchestrator.yaml")),

@@ -32,14 +32,17 @@ pub(crate) fn command() -> Guardian {
     }
 }
 
-/// Whether this program was started as a worker.
-pub(crate) fn asked(arguments: &[OsString]) -> bool {
-    matches!(arguments, [_, word, again] if word == WORD && again == WORD)
+/// The arguments of a worker, if this program was started as one.
+pub(crate) fn asked(arguments: &[OsString]) -> Option<&[OsString]> {
+    match arguments {
+        [_, word, again, more @ ..] if word == WORD && again == WORD => Some(more),
+        _ => None,
+    }
 }
 
 /// Performs cases until there are no more.
-pub(crate) fn work() -> Exit {
-    match serve(&face()) {
+pub(crate) fn work(more: &[OsString]) -> Exit {
+    match serve(&face(), more) {
         Ok(()) => Exit::Success,
         Err(_) => Exit::Broken,
     }

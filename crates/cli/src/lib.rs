@@ -31,8 +31,8 @@ pub fn run() -> impl Termination {
     if let Some(run) = guardian::asked(&arguments) {
         return guardian::guard(run);
     }
-    if case_worker::asked(&arguments) {
-        return case_worker::work();
+    if let Some(more) = case_worker::asked(&arguments) {
+        return case_worker::work(more);
     }
     let environment = Environment::read();
     let mut out = Out::new(&environment);

@@ -17,6 +17,7 @@ pub mod repair_review;
 pub mod resume;
 pub mod run;
 pub mod session_tree;
+pub mod why;
 
 pub use run::{
     ending::{EndReason, Halt},

@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use engine::{
     knowledge::Knowledge,
+    lint::{LintLevels, LintSubject, lint},
     repair_review::{Change, ReviewRule, ReviewVerdict, review},
 };
 use recipe::{
     agent_ref::AgentRef,
     check::{Given, LoadError, Loaded, Loader, check},
+    diagnostic::Severity,
     plan::Plan,
 };
 
@@ -273,4 +275,28 @@ fn every_change_names_its_part_and_its_rule() {
         assert!(found.len() == 1 && found.iter().any(has), "{new}: {found:?}");
         assert_eq!(found[0].verdict, rule.verdict());
     }
+}
+
+#[test]
+fn a54_an_honest_repair_has_no_lint_error() {
+    let mut honest = repairs(HONEST);
+    honest.extend(small_repairs(REPAIRED));
+    let knowledge = Knowledge::built_in();
+    let errors: Vec<String> = honest
+        .iter()
+        .flat_map(|repair| {
+            let plan = plan(&repair.after).expect("a good recipe");
+            let found = lint(&LintSubject {
+                plan: &plan,
+                knowledge: &knowledge,
+                levels: &LintLevels::new(),
+                has_tests: &|_| None,
+            });
+            let errors = found.into_iter().filter(|finding| finding.level == Severity::Error);
+            errors
+                .map(|finding| format!("{}: {} in {}", finding.code.as_str(), finding.message, repair.label))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
 }

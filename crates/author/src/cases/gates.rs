@@ -2,7 +2,7 @@
 
 use super::{
     case::{Case, bash, edit},
-    ground::{Ground, Placed, edit_of, replies_yaml},
+    ground::{Ground, Placed, Repository, edit_of, replies_yaml},
     yaml::Yaml,
 };
 use crate::writing::{
@@ -73,6 +73,7 @@ fn staged(ground: &Ground<'_>, placed: &Placed<'_>, scene: &Scene) -> Case {
             .find(|other| edit_of(other.step).is_some_and(|edit| edit.writes.contains(path)))
         {
             Some(editor) => written.push((editor, path, text)),
+            None if text.is_none() && !ground.has_file(path) => {}
             None => {
                 let text = text.as_ref().map_or(Yaml::raw("null"), |text| Yaml::text(text.clone()));
                 case.files.push((path.clone(), text));
@@ -97,8 +98,12 @@ fn staged(ground: &Ground<'_>, placed: &Placed<'_>, scene: &Scene) -> Case {
         case.programs.retain(|(name, _)| *name != program.name);
         case.programs.push((program.name.clone(), replies_yaml(&replies)));
     }
-    if !scene.executables.is_empty() {
-        case.setup = ground.setup(&scene.executables);
+    let repository = match placed.step.text().contains("git ") {
+        true => Repository::Committed,
+        false => Repository::IfNeeded,
+    };
+    if !scene.executables.is_empty() || repository == Repository::Committed {
+        case.setup = ground.setup(&scene.executables, repository);
     }
     case
 }

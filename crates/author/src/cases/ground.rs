@@ -1,7 +1,7 @@
 //! What all cases of a test file share: the files, the programs and the answers with which everything goes well.
 
 use super::{
-    case::{bash, edit, optional, verdict},
+    case::{Case, bash, edit, optional, verdict},
     yaml::Yaml,
 };
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     writing::{
         Outline,
         gates::{FakeReply, Scene, Trial, succeeding},
-        loops,
+        loops, shell,
         step::{Edit, Role, StepDraft},
     },
 };
@@ -27,6 +27,20 @@ impl Placed<'_> {
     pub(super) fn beside(&self, id: &str) -> String {
         format!("{}{id}", self.prefix)
     }
+}
+
+/// The repository of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repository {
+    /// Only if a step that every case runs needs one.
+    IfNeeded,
+    /// With all files in one commit.
+    Committed,
+}
+
+/// Steps around the work, which most cases replace.
+pub(super) fn is_frame(role: &Role) -> bool {
+    matches!(role, Role::ReadSpec | Role::Preflight | Role::Baseline | Role::Scope | Role::Diff | Role::Pass)
 }
 
 /// What all cases share.
@@ -75,7 +89,9 @@ impl<'a> Ground<'a> {
         }
         for scene in scenes {
             for (path, text) in scene.files {
-                self.file(path, text.unwrap_or_default());
+                if let Some(text) = text {
+                    self.file(path, text);
+                }
             }
             self.executables.extend(scene.executables);
             for program in scene.programs {
@@ -98,6 +114,11 @@ impl<'a> Ground<'a> {
         if !is_outside(&self.brief.spec.path) {
             self.file(self.brief.spec.path.clone(), self.brief.spec.text.clone());
         }
+    }
+
+    /// Whether every case has a file.
+    pub(super) fn has_file(&self, path: &str) -> bool {
+        self.files.iter().any(|(known, _)| known == path)
     }
 
     fn file(&mut self, path: String, text: String) {
@@ -125,7 +146,7 @@ impl<'a> Ground<'a> {
         }
         let files = self.files.iter().map(|(path, text)| (path.clone(), Yaml::text(text.clone())));
         entries.push(("files", Yaml::map(files)));
-        if let Some(setup) = self.setup(&[]) {
+        if let Some(setup) = self.setup(&[], Repository::IfNeeded) {
             entries.push(("setup", Yaml::text(setup)));
         }
         if !self.programs.is_empty() {
@@ -141,24 +162,47 @@ impl<'a> Ground<'a> {
         Yaml::map(entries)
     }
 
-    /// Prepares the scratch folder: a remote, and files that can be executed.
-    pub(super) fn setup(&self, more: &[String]) -> Option<String> {
+    /// Prepares the scratch folder: files that can be executed, and the repository.
+    pub(super) fn setup(&self, more: &[String], repository: Repository) -> Option<String> {
         let mut executables: Vec<&String> = self.executables.iter().chain(more).collect();
         executables.sort();
         executables.dedup();
         let mut lines = String::new();
         if !executables.is_empty() {
-            let paths: Vec<String> =
-                executables.iter().map(|path| crate::writing::shell::quote(path)).collect();
+            let paths: Vec<String> = executables.iter().map(|path| shell::quote(path)).collect();
             lines.push_str(&format!("chmod +x {}\n", paths.join(" ")));
-            if self.brief.project.git {
-                lines.push_str("git add -A\ngit commit --quiet --allow-empty --message executables\n");
-            }
         }
-        if self.brief.delivery.effects.iter().any(|effect| effect.kind == EffectKind::Pr) {
+        let has_remote = self.brief.delivery.effects.iter().any(|effect| effect.kind == EffectKind::Pr);
+        let is_committed = repository == Repository::Committed && self.brief.project.git;
+        if has_remote || is_committed {
+            lines.push_str("git init --quiet\n");
+        }
+        if is_committed {
+            lines.push_str("git add -A\ngit commit --quiet --message base\n");
+        }
+        if has_remote {
             lines.push_str("git remote add origin https://github.com/owner/project.git\n");
         }
         (!lines.is_empty()).then_some(lines)
+    }
+
+    /// Whether every case replaces a step, unless it says otherwise.
+    pub(super) fn stubbed(&self, path: &str) -> bool {
+        self.stubs().iter().any(|(known, _)| known == path)
+    }
+
+    /// A case in which the steps around the work run for real.
+    pub(super) fn real(&self, mut case: Case) -> Case {
+        let is_stubbed = |placed: &&Placed<'_>| self.stubbed(&placed.path);
+        for placed in self.with(is_frame).filter(is_stubbed) {
+            if case.stubs.iter().all(|(path, _)| *path != placed.path) {
+                case.stubs.insert(0, (placed.path.clone(), Yaml::raw("null")));
+            }
+        }
+        if case.setup.is_none() {
+            case.setup = self.setup(&[], Repository::Committed);
+        }
+        case
     }
 
     /// An answer for every step that cannot or need not run for real, with which everything goes well.
@@ -166,7 +210,13 @@ impl<'a> Ground<'a> {
         let mut stubs = Vec::new();
         for Placed { path, step, .. } in &self.steps {
             let stub = match &step.role {
-                Role::ReadSpec if is_outside(&self.brief.spec.path) => bash(&self.brief.spec.text, 0),
+                Role::ReadSpec => bash("the spec\n", 0),
+                Role::Preflight => bash("0123456789012345678901234567890123456789\n", 0),
+                Role::Baseline => bash("passed\n", 0),
+                Role::Scope => bash("the changed files\n", 0),
+                Role::Diff => bash("the whole diff\n", 0),
+                // it looks at the repository
+                Role::Pass if step.text().contains("git status") => bash("passed\n", 0),
                 Role::Plan => Yaml::map([(
                     "json",
                     Yaml::map([("steps", Yaml::texts(["do it"])), ("risks", Yaml::List(Vec::new()))]),

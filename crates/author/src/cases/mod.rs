@@ -9,7 +9,7 @@ mod reviews;
 mod yaml;
 
 use case::{Case, bash, edit};
-use ground::{Ground, edit_of, written};
+use ground::{Ground, Repository, edit_of, written};
 use yaml::Yaml;
 
 use crate::{
@@ -32,10 +32,9 @@ pub(crate) fn text(brief: &Brief, outline: &Outline) -> String {
             "Tests of {name}.yaml, generated with it.\n\n  recipe-runner-rs test recipes/{name}.test.yaml\n"
         ),
     );
-    let fixture = if brief.project.git { "fixture: {git: true}\n" } else { "" };
     let cases: Vec<String> = cases.into_iter().map(|case| Yaml::List(vec![case.yaml()]).block(2)).collect();
     format!(
-        "{head}{fixture}coverage: {{min: 100}}\ndefaults:\n{}cases:\n{}",
+        "{head}coverage: {{min: 100}}\ndefaults:\n{}cases:\n{}",
         ground.defaults().block(2),
         cases.join("\n")
     )
@@ -44,6 +43,7 @@ pub(crate) fn text(brief: &Brief, outline: &Outline) -> String {
 /// Cases about the steps around the work.
 fn frame(ground: &Ground<'_>) -> Vec<Case> {
     let mut cases = vec![all_well(ground), changed_spec(ground)];
+    cases.extend(failing_frame(ground));
     cases.extend(missing_variables(ground));
     let brief = ground.brief;
     let Some(editor) = ground.steps.iter().find(|placed| edit_of(placed.step).is_some()) else {
@@ -58,7 +58,8 @@ fn frame(ground: &Ground<'_>) -> Vec<Case> {
     let outside = |title: &str, file: &str| {
         let mut files: Vec<(String, String)> = written(&step, "implement").into_iter().take(1).collect();
         files.push((file.to_owned(), "outside the targets\n".to_owned()));
-        Case::new(title)
+        ground
+            .real(Case::new(title))
             .stub(path.clone(), edit(&files))
             .exit(1)
             .steps(&[("scope".to_owned(), "failed")])
@@ -72,8 +73,14 @@ fn frame(ground: &Ground<'_>) -> Vec<Case> {
         let target = step.writes.first().cloned().unwrap_or_default();
         let mut dirty = Case::new("a target has changes that are not committed");
         let add = format!("printf 'mine\\n' >> {}\n", crate::writing::shell::quote(&target));
-        dirty.setup = Some(format!("{}{add}", ground.setup(&[]).unwrap_or_default()));
-        cases.push(dirty.exit(1).steps(&[("preflight".to_owned(), "failed")]).never(&[editor.path.clone()]));
+        dirty.setup = Some(format!("{}{add}", ground.setup(&[], Repository::Committed).unwrap_or_default()));
+        cases.push(
+            ground
+                .real(dirty)
+                .exit(1)
+                .steps(&[("preflight".to_owned(), "failed")])
+                .never(&[editor.path.clone()]),
+        );
     }
     cases
 }
@@ -88,7 +95,8 @@ fn all_well(ground: &Ground<'_>) -> Case {
             _ => {}
         }
     }
-    Case::new("all goes well")
+    ground
+        .real(Case::new("all goes well"))
         .exit(0)
         .steps(&steps)
         .expect("output", Yaml::map([("contains", Yaml::text("SIGNED_OFF"))]))
@@ -101,8 +109,27 @@ fn changed_spec(ground: &Ground<'_>) -> Case {
         case = case.stub("read-spec", bash("", 1));
     } else {
         case.files.push((path.clone(), Yaml::text("another spec\n")));
+        case = case.stub("read-spec", Yaml::raw("null"));
     }
     case.exit(1).steps(&[("read-spec".to_owned(), "failed")]).never(&["preflight".to_owned()])
+}
+
+/// The steps around the work fail on their own.
+fn failing_frame(ground: &Ground<'_>) -> Vec<Case> {
+    // the others fail for real in other cases
+    let is_real =
+        ground.brief.targets.source != TargetSource::Unstated && !ground.brief.targets.paths.is_empty();
+    let fails = move |role: &Role| {
+        matches!(role, Role::Build) || (!is_real && matches!(role, Role::Preflight | Role::Scope))
+    };
+    let one = |path: &String| {
+        Case::new(format!("{path} fails"))
+            .stub(path.clone(), bash("", 1))
+            .exit(1)
+            .steps(&[(path.clone(), "failed")])
+            .never(&ground.ends())
+    };
+    ground.with(fails).map(|placed| one(&placed.path)).collect()
 }
 
 fn missing_variables(ground: &Ground<'_>) -> Vec<Case> {

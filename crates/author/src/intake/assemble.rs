@@ -2,14 +2,14 @@
 
 use crate::{
     brief::{
-        AnsweredBy, Brief, Check, Constraints, Criterion, Depth, Notes, Pattern, ProjectFacts, SpecSource,
-        TargetSource, Targets, Track, Warning,
+        AnsweredBy, Brief, Check, Constraints, Criterion, Delivery, Depth, FixLoop, Items, Notes, Pattern,
+        PatternChoice, ProjectFacts, SpecSource, TargetSource, Targets, Tools, Track, Warning,
     },
     digest::sha256,
     intake::{
-        Answered, Intake,
+        Answered, Intake, SpecPlace,
         checks::{self, CheckFacts},
-        conflicts, effects,
+        conflicts, effects, heading,
         question::{Cause, Question},
     },
     name::name,
@@ -20,12 +20,12 @@ use crate::{
         criterion::ReadCriterion,
         delivery, environment, http,
         items::{fix_loop, items, many_artefacts},
-        markers,
+        markers, misplaced,
         pattern::{self, PatternFacts},
         targets, tracks,
     },
     skills::{RankedSkill, rank},
-    spec::{self, Section, SectionKind, Spec},
+    spec::{self, SectionKind, Spec},
     tools::{self, ToolFacts},
 };
 
@@ -50,11 +50,11 @@ impl Draft {
 pub(super) fn assemble(intake: &Intake, original: &Spec, answered: &[Answered]) -> Draft {
     let mut questions = spec_questions(original);
     let text = filled(intake.spec, answered);
-    let spec = spec::parse(&text);
+    let spec = misplaced::moved(spec::parse(&text), intake.files, intake.programs);
     let mut project = project::facts(intake.files, intake.git);
     project.test = project.test.or_else(|| checks::answered_test_command(answered));
-    let goal = goal(&spec, answered, &mut questions);
-    let title = title(&spec, &goal);
+    let goal = heading::goal(&spec, answered, &mut questions);
+    let title = heading::title(&spec, &goal);
     let tracks = tracks::tracks(&spec, intake.files);
     let read = read_criteria(&spec, intake, &tracks, answered);
     let facts = CheckFacts {
@@ -106,69 +106,20 @@ impl Parts<'_> {
         let intake = self.intake;
         let items = items(self.spec, intake.files);
         let fix_loop = fix_loop(self.spec);
-        let mut unusable = Vec::new();
-        let (named_pattern, named_depth) =
+        let (named, named_depth) =
             conflicts::words(self.spec, &intake.flags, self.answered, &mut self.questions);
-        let item_texts: Vec<String> =
-            items.iter().flat_map(|items| items.items.iter().map(|item| item.text.clone())).collect();
-        let pattern = pattern::choose(&PatternFacts {
-            spec: self.spec,
-            targets: &self.targets,
-            items: &item_texts,
-            tracks: self.tracks.len(),
-            fix_loop: fix_loop.as_ref().map(|found| (found.text.clone(), found.line)),
-            artefacts: many_artefacts(self.spec),
-            flag: intake.flags.pattern,
-            named: named_pattern,
-        });
+        let pattern = self.pattern(items.as_ref(), fix_loop.as_ref(), named);
         let depth = self.depth(pattern.name, named_depth);
-        let hints = tools::hints(self.spec);
-        let hints = conflicts::answered_hints(hints, self.answered);
-        let agent = self
-            .ranked
-            .iter()
-            .filter(|skill| skill.selected)
-            .find_map(|skill| Some((skill.skill.name.as_str(), skill.agent.as_deref()?)));
-        let model = self.ranked.iter().filter(|skill| skill.selected).find_map(|skill| {
-            Some((skill.skill.name.as_str(), skill.model.as_deref()?, skill.agent.as_deref()))
-        });
-        let (tools, contradictions) = tools::choose(&ToolFacts {
-            hints: &hints,
-            flag_writer: intake.flags.writer.as_deref(),
-            flag_reviewers: intake.flags.reviewers.as_deref(),
-            skill_agent: agent,
-            skill_model: model,
-            config_writer: intake.settings.writer.as_deref(),
-            config_reviewers: &intake.settings.reviewers,
-            depth,
-        });
-        self.questions.extend(contradictions.iter().map(conflicts::tool_question));
-        conflicts::note_unusable(self.answered, &mut unusable);
-        if let Some(program) = &tools.same_program {
-            let message = format!("`{program}` writes and reviews: the reviews are not by another program");
-            notes.warnings.push(Warning { code: "same-program", message, line: tools.writer.line });
-        }
-        let risk = (pattern.name == Pattern::Supervisor)
-            .then(|| format!("the pattern supervisor: {}", pattern.reason));
-        let read = delivery::delivery(self.spec);
-        let (delivery, of_delivery) =
-            effects::delivery(read, intake.flags.pr, risk.as_deref(), self.answered);
-        self.questions.extend(of_delivery);
-        let name =
-            intake.flags.name.clone().or_else(|| name(&title)).unwrap_or_else(|| fallback_name(intake.spec));
-        let spec = SpecSource {
-            path: intake.path.clone().unwrap_or_else(|| format!("recipes/{name}.spec.md")),
-            sha256: sha256(intake.spec.as_bytes()),
-            text: intake.spec.to_owned(),
-            is_file: intake.path.is_some(),
-        };
-        let skills =
-            self.ranked.iter().filter(|skill| skill.selected).map(|skill| skill.skill.clone()).collect();
+        let tools = self.tools(depth, &mut notes);
+        let delivery = self.delivery(&pattern);
+        let name = intake.flags.name.clone().or_else(|| name(&title));
+        let name = name.unwrap_or_else(|| fallback_name(intake.spec));
+        let selected = self.ranked.iter().filter(|skill| skill.selected);
         let brief = Brief {
+            spec: source(intake, &name),
             name,
             title,
             goal,
-            spec,
             criteria: self.criteria,
             targets: self.targets,
             constraints: self.constraints,
@@ -176,7 +127,7 @@ impl Parts<'_> {
             items,
             fix_loop,
             tools,
-            skills,
+            skills: selected.map(|skill| skill.skill.clone()).collect(),
             environment: environment::variables(self.spec),
             delivery,
             budget: budget::budget(self.spec),
@@ -186,7 +137,73 @@ impl Parts<'_> {
             clarifications: Vec::new(),
             notes,
         };
+        let unusable = conflicts::unusable(self.answered);
         Draft { brief, skills: self.ranked, questions: self.questions, unusable }
+    }
+
+    fn pattern(
+        &self,
+        items: Option<&Items>,
+        fix_loop: Option<&FixLoop>,
+        named: Option<(Pattern, usize)>,
+    ) -> PatternChoice {
+        let texts: Vec<String> =
+            items.iter().flat_map(|items| items.items.iter().map(|item| item.text.clone())).collect();
+        pattern::choose(&PatternFacts {
+            spec: self.spec,
+            targets: &self.targets,
+            items: &texts,
+            tracks: self.tracks.len(),
+            fix_loop: fix_loop.map(|found| (found.text.clone(), found.line)),
+            artefacts: many_artefacts(self.spec),
+            flag: self.intake.flags.pattern,
+            named,
+        })
+    }
+
+    fn delivery(&mut self, pattern: &PatternChoice) -> Delivery {
+        let is_risky = pattern.name == Pattern::Supervisor;
+        let risk = is_risky.then(|| format!("the pattern supervisor: {}", pattern.reason));
+        let read = delivery::delivery(self.spec);
+        let (delivery, asked) = effects::delivery(read, self.intake.flags.pr, risk.as_deref(), self.answered);
+        self.questions.extend(asked);
+        delivery
+    }
+
+    /// The programs, with the questions and warnings about them.
+    fn tools(&mut self, depth: Depth, notes: &mut Notes) -> Tools {
+        let intake = self.intake;
+        let hints = conflicts::answered_hints(tools::hints(self.spec, intake.programs), self.answered);
+        let is_known =
+            |program: &str| intake.programs.is_empty() || intake.programs.iter().any(|name| name == program);
+        let selected = || self.ranked.iter().filter(|skill| skill.selected);
+        for skill in selected() {
+            if let Some(agent) = skill.agent.as_deref().filter(|agent| !is_known(agent)) {
+                let message =
+                    format!("the skill `{}` names the unknown agent program `{agent}`", skill.skill.name);
+                notes.warnings.push(Warning { code: "skill", message, line: None });
+            }
+        }
+        let agent = |skill: &RankedSkill| skill.agent.clone().filter(|agent| is_known(agent));
+        let by_agent = selected().find_map(|skill| Some((skill.skill.name.clone(), agent(skill)?)));
+        let by_model =
+            selected().find_map(|skill| Some((skill.skill.name.clone(), skill.model.clone()?, agent(skill))));
+        let (tools, contradictions) = tools::choose(&ToolFacts {
+            hints: &hints,
+            flag_writer: intake.flags.writer.as_deref(),
+            flag_reviewers: intake.flags.reviewers.as_deref(),
+            skill_agent: by_agent,
+            skill_model: by_model,
+            config_writer: intake.settings.writer.as_deref(),
+            config_reviewers: &intake.settings.reviewers,
+            depth,
+        });
+        self.questions.extend(contradictions.iter().map(conflicts::tool_question));
+        if let Some(program) = &tools.same_program {
+            let message = format!("`{program}` writes and reviews: the reviews are not by another program");
+            notes.warnings.push(Warning { code: "same-program", message, line: tools.writer.line });
+        }
+        tools
     }
 
     /// Flag, then the words of the spec, then the configuration, then whether only documents change.
@@ -198,6 +215,17 @@ impl Parts<'_> {
         };
         said.unwrap_or(usual)
     }
+}
+
+/// The spec as it was read, and where it is or will be.
+fn source(intake: &Intake, name: &str) -> SpecSource {
+    let (path, is_file) = match &intake.place {
+        SpecPlace::File(path) => (path.clone(), true),
+        SpecPlace::Beside { folder, stem } => {
+            (format!("{folder}/{}.spec.md", stem.as_deref().unwrap_or(name)), false)
+        }
+    };
+    SpecSource { path, sha256: intake.sha256.clone(), text: intake.spec.to_owned(), is_file }
 }
 
 fn fallback_name(text: &str) -> String {
@@ -237,75 +265,6 @@ fn filled(text: &str, answered: &[Answered]) -> String {
         }
     }
     lines.join("\n")
-}
-
-fn text_of(section: &Section) -> String {
-    section
-        .blocks
-        .iter()
-        .map(|block| match block.kind {
-            spec::BlockKind::Item { depth, .. } => format!("{}- {}", "  ".repeat(depth), block.text),
-            _ => block.text.clone(),
-        })
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-/// The goal: its sections, else the prose before them, else the title.
-fn goal(spec: &Spec, answered: &[Answered], questions: &mut Vec<Question>) -> String {
-    let of = |kind| {
-        let texts: Vec<String> = spec
-            .of(kind)
-            .filter(|section| section.track.is_none())
-            .map(text_of)
-            .filter(|text| !text.is_empty())
-            .collect();
-        texts.join("\n\n")
-    };
-    let found = [of(SectionKind::Goal), of(SectionKind::Prose)].into_iter().find(|text| !text.is_empty());
-    let title = || spec.title.as_ref().map(|title| title.text.clone());
-    if let Some(goal) = found.or_else(title) {
-        return goal;
-    }
-    let question = Question {
-        number: 0,
-        text: "What is the goal? The spec has neither a title nor a goal.".to_owned(),
-        line: None,
-        cause: Cause::NoGoal,
-        judgement: "Meet the acceptance criteria.".to_owned(),
-        subject: "goal".to_owned(),
-        listed: None,
-    };
-    let answer =
-        answered.iter().find(|one| one.question.key() == question.key()).map(|one| one.answer.clone());
-    questions.push(question);
-    answer.unwrap_or_default()
-}
-
-/// Longest title that is taken from a sentence.
-const LONGEST_TITLE: usize = 100;
-
-/// The title: the first heading, else the first sentence.
-fn title(spec: &Spec, goal: &str) -> String {
-    if let Some(title) = &spec.title {
-        return title.text.replace('`', "");
-    }
-    let first =
-        spec.sentences().find(|(section, _)| matches!(section.kind, SectionKind::Goal | SectionKind::Prose));
-    let text = first.map_or_else(
-        || goal.lines().next().unwrap_or_default().to_owned(),
-        |(_, sentence)| sentence.text.clone(),
-    );
-    let text = text.replace('`', "");
-    let mut title = String::new();
-    for word in text.split_whitespace() {
-        if !title.is_empty() && title.chars().count() + word.chars().count() >= LONGEST_TITLE {
-            break;
-        }
-        title.push_str(if title.is_empty() { "" } else { " " });
-        title.push_str(word);
-    }
-    title.trim_end_matches([',', ':', ';']).to_owned()
 }
 
 /// The criteria of the spec and of answers.

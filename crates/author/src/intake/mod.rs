@@ -8,6 +8,7 @@ mod assemble;
 mod checks;
 mod conflicts;
 mod effects;
+mod heading;
 mod question;
 mod spec_text;
 
@@ -25,19 +26,31 @@ use crate::{
 pub struct Intake<'a> {
     /// The text of the spec.
     pub spec: &'a str,
-    /// Its path relative to the project, if it is a file.
-    pub path: Option<String>,
+    /// The digest of its bytes.
+    pub sha256: String,
+    pub place: SpecPlace,
     pub files: &'a dyn ProjectFiles,
     /// The project is in a git work tree.
     pub git: bool,
     /// Those of the project first.
     pub skills: &'a [SkillFile],
+    /// The agent programs that are known here.
+    pub programs: &'a [String],
     pub settings: GenerateSettings,
     pub flags: Flags,
     /// `--answer`: number and text.
     pub answers: Vec<(usize, String)>,
     /// Answer the rest by rule.
     pub best_judgement: bool,
+}
+
+/// Where the spec is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecPlace {
+    /// A file, relative to the project.
+    File(String),
+    /// It is written to this folder beside the recipe, under the stem of the recipe or its name.
+    Beside { folder: String, stem: Option<String> },
 }
 
 /// `generate:` of the configuration.

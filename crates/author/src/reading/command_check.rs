@@ -99,7 +99,7 @@ impl Scan<'_> {
         let verbs = &criteria().verbs;
         let rest = &self.lower[at.min(self.lower.len())..];
         let lists = [&verbs.prints, &verbs.contains, &verbs.exits, &verbs.ends, &verbs.passes, &verbs.fails];
-        lists.iter().any(|list| list.at(rest).is_some()) || self.is_arrow(at)
+        (lists.iter().any(|list| list.at(rest).is_some()) && !self.is_noun(at)) || self.is_arrow(at)
     }
 
     fn is_arrow(&self, at: usize) -> bool {
@@ -184,7 +184,7 @@ impl Scan<'_> {
                 Expectation::Fails
             }]);
         }
-        if known.verbs.prints.has(self.word(at)) || self.is_arrow(at) {
+        if (known.verbs.prints.has(self.word(at)) && !self.is_noun(at)) || self.is_arrow(at) {
             return self.prints(at);
         }
         known.verbs.contains.has(self.word(at)).then(|| self.contains(at))
@@ -194,6 +194,17 @@ impl Scan<'_> {
         let start = at.saturating_sub(4);
         let before = &self.lower[start..at];
         before.iter().rev().take_while(|word| !word.is_empty()).any(|word| criteria().negations.has(word))
+    }
+
+    /// Whether `output` or `return` is a thing here: `the output of …`.
+    fn is_noun(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        let next = self.word(at + 1);
+        let known = criteria();
+        known.output.nouns.has(self.word(at))
+            && (!known.auxiliaries.has(before) && !known.negations.has(before)
+                || known.output.runs.has(next)
+                || known.auxiliaries.has(next))
     }
 
     /// A number of seconds: `2 s`, `500ms`, `1 minute`.

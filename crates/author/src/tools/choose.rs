@@ -2,7 +2,7 @@
 
 use crate::{
     brief::{Depth, ModelChoice, ToolChoice, ToolRule, Tools},
-    tools::hints::{Hint, Role},
+    tools::hints::{AgentRole, Hint},
     words::tools,
 };
 
@@ -13,9 +13,10 @@ pub(crate) struct ToolFacts<'a> {
     pub(crate) flag_writer: Option<&'a str>,
     /// `--reviewers`.
     pub(crate) flag_reviewers: Option<&'a [String]>,
-    /// The `agent` and `model` of the best skill that has them: skill, program, model.
-    pub(crate) skill_agent: Option<(&'a str, &'a str)>,
-    pub(crate) skill_model: Option<(&'a str, &'a str, Option<&'a str>)>,
+    /// The best skill that names a program, and the program.
+    pub(crate) skill_agent: Option<(String, String)>,
+    /// Skill, model, and the program that the model belongs to.
+    pub(crate) skill_model: Option<(String, String, Option<String>)>,
     pub(crate) config_writer: Option<&'a str>,
     pub(crate) config_reviewers: &'a [String],
     pub(crate) depth: Depth,
@@ -36,9 +37,9 @@ pub(crate) struct Contradiction {
 /// Chooses the programs; contradictions are decided by the hint that comes last.
 pub(crate) fn choose(facts: &ToolFacts) -> (Tools, Vec<Contradiction>) {
     let mut contradictions = Vec::new();
-    let every = last(facts, Role::Every);
-    let writer_hint = single(facts, Role::Writer, "writer", &mut contradictions);
-    let planner_hint = single(facts, Role::Planner, "planner", &mut contradictions);
+    let every = last(facts, AgentRole::Every);
+    let writer_hint = single(facts, AgentRole::Writer, "writer", &mut contradictions);
+    let planner_hint = single(facts, AgentRole::Planner, "planner", &mut contradictions);
     let reviewer_hints = reviewers_of(facts);
     let reviewer_programs: Vec<String> = match facts.flag_reviewers {
         Some(given) => given.to_vec(),
@@ -59,17 +60,17 @@ pub(crate) fn choose(facts: &ToolFacts) -> (Tools, Vec<Contradiction>) {
     (Tools { writer, reviewers, planner, same_program }, contradictions)
 }
 
-fn of_role<'a>(facts: &ToolFacts<'a>, role: Role) -> impl Iterator<Item = &'a Hint> {
+fn of_role<'a>(facts: &ToolFacts<'a>, role: AgentRole) -> impl Iterator<Item = &'a Hint> {
     facts.hints.iter().filter(move |hint| hint.role == role && !hint.is_denied)
 }
 
-fn last<'a>(facts: &ToolFacts<'a>, role: Role) -> Option<&'a Hint> {
+fn last<'a>(facts: &ToolFacts<'a>, role: AgentRole) -> Option<&'a Hint> {
     of_role(facts, role).last()
 }
 
 fn reviewers_of<'a>(facts: &ToolFacts<'a>) -> Vec<&'a Hint> {
     let mut found: Vec<&Hint> = Vec::new();
-    for hint in of_role(facts, Role::Reviewer) {
+    for hint in of_role(facts, AgentRole::Reviewer) {
         if !found.iter().any(|known| known.program == hint.program) {
             found.push(hint);
         }
@@ -80,13 +81,13 @@ fn reviewers_of<'a>(facts: &ToolFacts<'a>) -> Vec<&'a Hint> {
 /// The hint for a role that only one program can have.
 fn single<'a>(
     facts: &ToolFacts<'a>,
-    role: Role,
+    role: AgentRole,
     name: &'static str,
     found: &mut Vec<Contradiction>,
 ) -> Option<&'a Hint> {
     let hints: Vec<&Hint> = of_role(facts, role).collect();
     let last = hints.last().copied()?;
-    let every: Vec<&Hint> = of_role(facts, Role::Every).collect();
+    let every: Vec<&Hint> = of_role(facts, AgentRole::Every).collect();
     let mut programs: Vec<String> = Vec::new();
     for hint in hints.iter().chain(&every) {
         if !programs.contains(&hint.program) {
@@ -116,9 +117,9 @@ fn hinted(role: &str, hint: &Hint) -> ToolChoice {
     ToolChoice { model, line: Some(hint.line), ..choice(role, &hint.program, ToolRule::Spec, reason) }
 }
 
-fn is_denied(facts: &ToolFacts, role: Role, program: &str) -> bool {
+fn is_denied(facts: &ToolFacts, role: AgentRole, program: &str) -> bool {
     facts.hints.iter().any(|hint| {
-        hint.is_denied && (hint.role == role || hint.role == Role::Every) && hint.program == program
+        hint.is_denied && (hint.role == role || hint.role == AgentRole::Every) && hint.program == program
     })
 }
 
@@ -128,14 +129,14 @@ fn writer(facts: &ToolFacts, hint: Option<&Hint>, every: Option<&Hint>, reviewer
         choice(role, program, ToolRule::Flag, "--writer".to_owned())
     } else if let Some(hint) = hint.or(every) {
         hinted(role, hint)
-    } else if let Some((skill, agent)) = facts.skill_agent {
+    } else if let Some((skill, agent)) = &facts.skill_agent {
         choice(role, agent, ToolRule::Skill, format!("the skill `{skill}` names it"))
     } else if let Some(program) = facts.config_writer {
         choice(role, program, ToolRule::Configuration, "`generate.writer` of the configuration".to_owned())
     } else {
         let order = &tools().order;
         let is_free =
-            |program: &&String| !reviewers.contains(program) && !is_denied(facts, Role::Writer, program);
+            |program: &&String| !reviewers.contains(program) && !is_denied(facts, AgentRole::Writer, program);
         let program = order.iter().find(is_free).or(order.first()).map_or("claude", String::as_str);
         let reason = match program == order.first().map_or("claude", String::as_str) {
             true => "the default writer".to_owned(),
@@ -144,14 +145,14 @@ fn writer(facts: &ToolFacts, hint: Option<&Hint>, every: Option<&Hint>, reviewer
         choice(role, program, ToolRule::Default, reason)
     };
     if chosen.model.is_none() {
-        let fits = |agent: Option<&str>| agent.is_none_or(|agent| agent == chosen.program);
-        chosen.model =
-            facts.skill_model.filter(|(_, _, agent)| fits(*agent)).map(|(skill, model, _)| ModelChoice {
-                name: model.to_owned(),
-                rule: ToolRule::Skill,
-                reason: format!("the skill `{skill}` names it"),
-                line: None,
-            });
+        let fits = |agent: &Option<String>| agent.as_ref().is_none_or(|agent| *agent == chosen.program);
+        let model = facts.skill_model.as_ref().filter(|(_, _, agent)| fits(agent));
+        chosen.model = model.map(|(skill, model, _)| ModelChoice {
+            name: model.clone(),
+            rule: ToolRule::Skill,
+            reason: format!("the skill `{skill}` names it"),
+            line: None,
+        });
     }
     chosen
 }
@@ -171,7 +172,7 @@ fn reviewers(facts: &ToolFacts, hints: &[&Hint], every: Option<&Hint>, writer: &
         return vec![hinted(&role(0), hint)];
     }
     let most = if facts.depth == Depth::Light { 1 } else { 2 };
-    let is_free = |program: &&String| *program != writer && !is_denied(facts, Role::Reviewer, program);
+    let is_free = |program: &&String| *program != writer && !is_denied(facts, AgentRole::Reviewer, program);
     let configured: Vec<&String> = facts.config_reviewers.iter().filter(is_free).collect();
     if !configured.is_empty() {
         let reason = "`generate.reviewers` of the configuration".to_owned();

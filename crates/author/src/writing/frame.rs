@@ -3,10 +3,10 @@
 use super::{
     gates::{self, CHECK_TIMEOUT},
     loops::{self, Part},
-    shell,
+    outline, shell,
     step::{Role, StepDraft},
 };
-use crate::brief::{Brief, Check, EffectKind, Target, TargetKind, TargetSource};
+use crate::brief::{AnsweredBy, Brief, Check, Effect, EffectKind, Target, TargetKind, TargetSource};
 
 /// Reads the spec, if it is the one that the recipe was written from.
 pub(super) fn read_spec(brief: &Brief) -> StepDraft {
@@ -325,26 +325,29 @@ pub(super) fn sign_off(part: &Part<'_>, gates: &[(String, String)]) -> StepDraft
 }
 
 fn effects(brief: &Brief) -> String {
-    let names: Vec<String> = brief
-        .delivery
-        .effects
-        .iter()
-        .map(|effect| match (&effect.kind, &effect.base) {
-            (EffectKind::Pr, Some(base)) => format!("a pull request against {base} follows in `ship`"),
-            (EffectKind::Pr, None) => "a pull request follows in `ship`".to_owned(),
-            (EffectKind::Push, _) => "a push follows in `ship`".to_owned(),
-            (EffectKind::Deploy, _) => "a deployment follows".to_owned(),
-            (EffectKind::Publish, _) => "a publication follows".to_owned(),
-        })
-        .collect();
-    if names.is_empty() { "none; the change is not committed".to_owned() } else { names.join("; ") }
+    let name = |effect: &Effect| match (effect.kind, &effect.base) {
+        (EffectKind::Pr, Some(base)) => format!("pull request against {base}"),
+        (EffectKind::Pr, None) => "pull request".to_owned(),
+        (EffectKind::Push, _) => "push of the branch".to_owned(),
+        (EffectKind::Deploy, _) => "deployment".to_owned(),
+        (EffectKind::Publish, _) => "publication".to_owned(),
+    };
+    let names: Vec<String> = brief.delivery.effects.iter().map(name).collect();
+    match names.is_empty() {
+        true => "none, and no commit".to_owned(),
+        false => format!("none so far, next are {}", names.join(" and ")),
+    }
 }
 
+/// Answers that no person has given.
 fn open_items(brief: &Brief) -> String {
-    match brief.notes.assumptions.len() {
-        0 => "none".to_owned(),
-        _ => format!("please confirm: {}", brief.notes.assumptions.join(" ")),
-    }
+    let assumed = brief.clarifications.iter().filter(|one| one.answered_by == AnsweredBy::Generator);
+    let items: Vec<String> = assumed
+        .map(|one| {
+            format!("{} (assumed: {})", outline::one_line(&one.question), outline::one_line(&one.answer))
+        })
+        .collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
 }
 
 /// What a person needs after a failure.
@@ -355,7 +358,7 @@ pub(super) fn unfinished(brief: &Brief) -> StepDraft {
     };
     let effects = match brief.delivery.effects.is_empty() {
         true => "none",
-        false => "'see the log of `ship`, if it started'",
+        false => "'see the log of the step ship, if it started'",
     };
     let script = format!(
         "printf 'NOT_SIGNED_OFF: %s failed\\n' {{{{failure.step}}}}\nprintf '%s\\n' {{{{failure.error}}}}\n{changed}\

@@ -88,6 +88,8 @@ pub(crate) struct AmplihackOrchArgs {
 pub(crate) enum AmplihackOrchVerb {
     /// Read an answer from stdin, and print a part of it
     Helper(HelperArgs),
+    /// Carry out the workstreams of a file at the same time
+    Run(super::orch::RunFileArgs),
 }
 
 /// `amplihack orch helper`.

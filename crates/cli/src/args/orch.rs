@@ -1,9 +1,11 @@
 //! The command line of `orch`: one verb for each rule.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 use engine::orchestration::{TaskType, read_task_type};
 
-use super::{run_verbs::RunVerbArgs, session::SessionArgs};
+use super::{run_verbs::RunVerbArgs, session::SessionArgs, task::RunWithoutRecipe};
 
 /// Rules for tasks and answers.
 #[derive(Debug, Args)]
@@ -21,6 +23,19 @@ pub(crate) enum OrchVerb {
     Session(SessionArgs),
     #[command(flatten)]
     Run(RunVerbArgs),
+    /// Carry out the workstreams of a file at the same time, each on a branch of its own
+    #[command(name = "run")]
+    RunFile(RunFileArgs),
+}
+
+/// Carrying out workstreams of a file.
+#[derive(Debug, Args)]
+pub(crate) struct RunFileArgs {
+    /// JSON file with a list of workstreams: `[{"task": …, "branch": …, "recipe": …, "issue": …}]`
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) run: RunWithoutRecipe,
 }
 
 /// Verbs that read text on stdin and print one JSON object.

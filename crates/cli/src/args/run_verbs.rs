@@ -14,6 +14,9 @@ pub(crate) enum RunVerbArgs {
         /// Prepare those of all workstreams of a round
         #[arg(long)]
         streams: bool,
+        /// Prepare those of all workstreams of a list
+        #[arg(long, conflicts_with = "streams")]
+        listed: bool,
     },
     /// In a run: find the command that checks the project
     Checks,
@@ -32,7 +35,11 @@ pub(crate) enum RunVerbArgs {
     /// In a run: find what failed in a round, and whether another way is tried
     Detect,
     /// In a run: write a file about a failure, and file an issue where the user asked for that
-    Report,
+    Report {
+        /// Report on the workstreams of a list
+        #[arg(long)]
+        workstreams: bool,
+    },
     /// In a run: check that what findings cite exists
     Findings,
     /// In a run: say what the task came to

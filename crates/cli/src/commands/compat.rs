@@ -13,7 +13,7 @@ use runtime::{
     os::exec::become_program,
 };
 
-use super::orch::session;
+use super::orch::{run_file, session};
 use crate::{
     args::compat::{
         AmplihackCall, AmplihackCli, AmplihackOrchVerb, CompatArgs, CompatInstallArgs, CompatUninstallArgs,
@@ -28,7 +28,7 @@ use crate::{
 /// The agent programs that a call can start.
 const PROGRAMS: [&str; 5] = ["claude", "codex", "copilot", "gemini", "amplifier"];
 /// The other calls.
-const CALLS: [&str; 4] = ["orch helper", "session-tree", "hygiene artifact-guard", "recipe"];
+const CALLS: [&str; 5] = ["orch helper", "orch run", "session-tree", "hygiene artifact-guard", "recipe"];
 
 /// Works with recipes of other runners.
 pub(crate) fn compat(args: CompatArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
@@ -86,10 +86,10 @@ fn amplihack(words: Vec<OsString>, environment: &Environment, out: &mut Out) -> 
         Err(usage) => return Ok(crate::explain_usage(&usage, Some(&known_calls()), out)),
     };
     match cli.call {
-        AmplihackCall::Orch(args) => {
-            let AmplihackOrchVerb::Helper(args) = args.verb;
-            helper::help(&args.helper, environment, out)
-        }
+        AmplihackCall::Orch(args) => match args.verb {
+            AmplihackOrchVerb::Helper(args) => helper::help(&args.helper, environment, out),
+            AmplihackOrchVerb::Run(args) => run_file::run_file(args, environment, out),
+        },
         AmplihackCall::SessionTree(verb) => session::session(&verb, environment, out),
         AmplihackCall::Hygiene(args) => {
             let HygieneCheck::ArtifactGuard(args) = args.check;

@@ -1,4 +1,4 @@
-//! `init`: a first recipe for the current project, with its real build and test commands.
+//! `init`: a first recipe for the current project, with its real build and test commands, and a test file for it.
 //!
 //! Never overwrites a file, and never runs anything. The schema is written beside the recipe, so that editors find it.
 
@@ -9,7 +9,8 @@ use std::{
 };
 
 use engine::project::Project;
-use runtime::machine::project::look;
+use recipe::test_file::test_file_of;
+use runtime::{machine::project::look, os::shell_word::quote};
 use serde_json::{Value as Json, json};
 
 use super::schema;
@@ -43,12 +44,20 @@ pub(crate) fn init(args: &InitArgs, environment: &Environment, out: &mut Out) ->
     let file = dir.join(&args.file);
     let name =
         dir.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
+    let file_name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let tests = file.with_file_name(test_file_of(&file_name));
+    if tests.symlink_metadata().is_ok() {
+        return Err(exists(&tests));
+    }
     write(&file, &recipe(&name, &args.file, &project))?;
+    write(&tests, &test_file(&file_name, &args.file.with_file_name(test_file_of(&file_name)), &project))?;
     let schema = write_schema(&file)?;
-    let run = run_command(args);
+    let (test, run) = (test_command(args), run_command(args));
     match args.format.output_format {
         OutputFormat::Json => {
             let mut made = as_json(&file, &project, &run);
+            made["test_file"] = json!(tests.to_string_lossy());
+            made["test_command"] = json!(test);
             made["schema"] = json!(file.with_file_name(SCHEMA).to_string_lossy());
             out.json(&made);
         }
@@ -57,8 +66,8 @@ pub(crate) fn init(args: &InitArgs, environment: &Environment, out: &mut Out) ->
                 project.steps.iter().map(|(id, command)| format!("  {id:<8} {command}\n")).collect();
             let shown = args.file.display();
             let agent = "  review   asks an agent, with --set with_agent=yes\n";
-            out.result(&format!("{shown}: {}\n{}{agent}Run it:  {run}", project.reason, steps.concat()));
-            out.result(&schema);
+            out.result(&format!("{shown}: {}\n{}{agent}{schema}", project.reason, steps.concat()));
+            out.result(&format!("Test it, without an agent:  {test}\nRun it:  {run}"));
         }
     }
     Ok(Exit::Success)
@@ -76,19 +85,26 @@ fn write_schema(recipe: &Path) -> Result<String, Failure> {
 }
 
 fn run_command(args: &InitArgs) -> String {
-    let quote = |path: &Path| match path.to_string_lossy() {
-        plain if plain.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) => plain.into_owned(),
-        other => format!("'{}'", other.replace('\'', "'\\''")),
-    };
     // a path that looks like a command or a name gets a prefix
     let file = match args.file.components().count() {
         1 if args.file.extension().is_none() => Path::new(".").join(&args.file),
         _ => args.file.clone(),
     };
     match &args.working_dir {
-        Some(dir) => plain(&format!("{} -C {}", quote(&dir.join(&args.file)), quote(dir))),
-        None => plain(&quote(&file)),
+        Some(dir) => plain(&format!("{} -C {}", quoted(&dir.join(&args.file)), quoted(dir))),
+        None => plain(&quoted(&file)),
     }
+}
+
+fn test_command(args: &InitArgs) -> String {
+    let name = args.file.file_name().unwrap_or_default().to_string_lossy();
+    let file = args.file.with_file_name(test_file_of(&name));
+    let file = args.working_dir.as_ref().map_or_else(|| file.clone(), |dir| dir.join(&file));
+    plain(&format!("test {}", quoted(&file)))
+}
+
+fn quoted(path: &Path) -> String {
+    quote(&path.to_string_lossy())
 }
 
 fn as_json(file: &Path, project: &Project, run: &str) -> Json {
@@ -111,12 +127,14 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
         .open(file)
         .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Failure::new(Exit::BadArguments, format!("`{}` exists and is not overwritten", file.display()))
-                .hint(format!("name another file: `{}`", plain("init build.yaml")))
-        }
+        io::ErrorKind::AlreadyExists => exists(file),
         _ => Failure::new(Exit::BadArguments, format!("`{}` cannot be written: {error}", file.display())),
     })
+}
+
+fn exists(file: &Path) -> Failure {
+    Failure::new(Exit::BadArguments, format!("`{}` exists and is not overwritten", file.display()))
+        .hint(format!("name another file: `{}`", plain("init build.yaml")))
 }
 
 fn recipe(name: &str, file: &Path, project: &Project) -> String {
@@ -124,7 +142,8 @@ fn recipe(name: &str, file: &Path, project: &Project) -> String {
     let run = plain(&file.display().to_string().replace(char::is_control, "?"));
     let mut text = format!(
         "# yaml-language-server: $schema={SCHEMA}\n# {}\n#\n#   {run}\n#   {run} --set with_agent=yes\n\
-         name: {}\nversion: \"1.0\"\ndescription: {}\nshell: strict\ncontext:\n  with_agent: \"no\"\nsteps:\n",
+         name: {}\nversion: \"1.0\"\ndescription: {}\nshell: strict\nbudget: {{agent_runs: 5}}\n\
+         context:\n  with_agent: \"no\"\nsteps:\n",
         wrapped(&project.reason, 76, 0).join("\n# "),
         quoted(name),
         quoted(&match project.kind {
@@ -136,7 +155,8 @@ fn recipe(name: &str, file: &Path, project: &Project) -> String {
         text.push_str(&format!("  - id: {id}\n    command: |\n{}\n", block(command)));
     }
     text.push_str("  # an agent such as claude does this step, if asked with `--set with_agent=yes`\n");
-    text.push_str("  - id: review\n    condition: with_agent == 'yes'\n    prompt: |\n");
+    text.push_str("  - id: review\n    condition: with_agent == 'yes'\n");
+    text.push_str("    permissions: {level: read-only, required: false}\n    timeout: 30m\n    prompt: |\n");
     text.push_str(&block(REVIEW));
     text
 }
@@ -144,4 +164,27 @@ fn recipe(name: &str, file: &Path, project: &Project) -> String {
 /// The lines of a block.
 fn block(text: &str) -> String {
     text.lines().map(|line| format!("      {line}\n")).collect()
+}
+
+/// Tests that reach every branch of the recipe, with stubs in place of its commands and its agent.
+fn test_file(recipe: &str, file: &Path, project: &Project) -> String {
+    let shown = |text: &str| text.replace(char::is_control, "?");
+    let command = plain(&format!("test {}", quoted(file)));
+    let stubs: String = project.steps.iter().map(|(id, _)| format!("      {id}: {{exit: 0}}\n")).collect();
+    let mut text = format!(
+        "# Tests of {}. Stubs stand in for its commands and its agent.\n#\n#   {}\n\
+         coverage: {{min: 100}}\ncases:\n  - name: the agent is asked only on request\n    stubs:\n{stubs}    \
+         expect: {{steps: {{review: skipped}}}}\n\n  - name: the agent reviews the changes\n    \
+         inputs: {{with_agent: \"yes\"}}\n    stubs:\n{stubs}      review: {{answer: No problem was found.}}\n    \
+         expect: {{calls: {{review: 1}}, prompts: {{review: {{contains: change}}}}}}\n",
+        shown(recipe),
+        shown(&command),
+    );
+    if let Some((first, _)) = project.steps.first() {
+        text.push_str(&format!(
+            "\n  - name: a failing command ends the run\n    inputs: {{with_agent: \"yes\"}}\n    stubs:\n      \
+             {first}: {{exit: 1}}\n    expect: {{exit: 1, steps: {{{first}: failed}}, never: [review]}}\n"
+        ));
+    }
+    text
 }

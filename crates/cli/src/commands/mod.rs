@@ -8,6 +8,7 @@ pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod generate;
 pub(crate) mod health;
 pub(crate) mod help;
 pub(crate) mod init;
@@ -52,10 +53,12 @@ pub(crate) fn act(cli: Cli, environment: &Environment, out: &mut Out) -> Result<
         Verb::List(args) => Ok(list::list(&args, environment, out)),
         Verb::Init(args) => init::init(&args, environment, out)
             .map_err(|failure| failure.announce(args.format.output_format, out)),
+        Verb::Generate(args) => generate::generate(&args, environment, out)
+            .map_err(|failure| failure.announce(args.format.output_format, out)),
         Verb::Doctor(args) => Ok(doctor::doctor(&args, environment, out)),
         Verb::BranchName(args) => branch_name::print(&args, environment, out)
             .map_err(|failure| failure.announce(args.format.output_format, out)),
-        Verb::Orch(args) => orch::orch(&args, environment, out),
+        Verb::Orch(args) => orch::orch(args, environment, out),
         Verb::Compat(args) => compat::compat(args, environment, out),
         Verb::Schema(args) => Ok(schema::print(&args, out)),
         Verb::Completions(args) => Ok(completions::print(&args, out)),

@@ -14,18 +14,18 @@ fn help() {
             --- stdout
             Runs recipes: workflows of shell commands, coding agents and sub-recipes
 
-            Usage: recipe-runner-rs [OPTIONS] RECIPE
-                   recipe-runner-rs [OPTIONS] COMMAND …
+            Usage: recipe-runner-rs [OPTIONS] RECIPE | COMMAND …
 
             Recipes:
               run          Run a recipe (the same as the recipe alone)
               do           Have a task in plain words done, and judge the result by evidence
-              validate     Check recipes and test files, and show every problem
-              lint         Find what is dubious in valid recipes: checks that cannot fail, …
+              validate     Check recipes and test files, without running anything
+              lint         Find weak spots of valid recipes, such as checks that cannot fail
               test         Run the cases of test files, with answers in place of agents
               explain      Explain a recipe: its steps, conditions, limits and sub-recipes
               list         List the recipes that can be run by name
               init         Write a first recipe for the project in this directory
+              generate     Write a recipe, its tests and a record from a spec in plain words
 
             Runs:
               runs         List past and present runs, newest first
@@ -41,16 +41,17 @@ fn help() {
 
             More:
               doctor       Check this machine: which programs are found or missing
+              branch-name  Turn any text into the name of a git branch
               schema       Print the JSON Schema of recipes, or of test files
+              completions  Print completions for a shell
+              manifest     Write the digests of a directory's recipes, or compare them
+              sync         Compare local recipes with those of a git remote
+              compat       Stand in for `amplihack`, for recipes that call it
+              orch         Rules for tasks and answers of agents, for use in recipes
+              man          Print the manual page, or write those of all commands
               help         Print the help of the program or of a command
-              and branch-name, compat, completions, manifest, sync
 
-            Options: (`recipe-runner-rs run --help` shows all)
-              -c, --set KEY=VALUE         Set a context variable
-                  --dry-run               Show what would run
-              -C, --working-dir DIR       Directory that the recipe works in
-                  --output-format FORMAT  How the result is written
-              -h, --help, -V, --version   Print help, or the version
+            Options of a run: `recipe-runner-rs run --help`
             --- stderr
         "#]],
     );
@@ -282,6 +283,8 @@ fn a_list() {
                 Three independent solutions in git worktrees; the best one that passes your check
             orchestrator-round 1.0  built-in:orchestrator-round
                 One round of a task, from its execution to the verdict
+            parallel-workstreams 1.0  built-in:parallel-workstreams
+                Several tasks at the same time, each on a branch of its own
             qa-workflow 1.0  built-in:qa-workflow
                 One agent answers one question, and changes nothing
             quality-audit-cycle 1.0  built-in:quality-audit-cycle
@@ -313,8 +316,9 @@ fn a_first_recipe() {
               build    make
               test     make test
               review   asks an agent, with --set with_agent=yes
-            Run it:  recipe-runner-rs recipe.yaml
             Editors complete and check the recipe with recipe.schema.json beside it.
+            Test it, without an agent:  recipe-runner-rs test recipe.test.yaml
+            Run it:  recipe-runner-rs recipe.yaml
             --- stderr
         "#]],
     );

@@ -121,6 +121,8 @@ fn a_list() {
                   check
             orchestrator-round 1.0  built-in:orchestrator-round
                 One round of a task, from its execution to the verdict
+            parallel-workstreams 1.0  built-in:parallel-workstreams
+                Several tasks at the same time, each on a branch of its own
             qa-workflow 1.0  built-in:qa-workflow
                 One agent answers one question, and changes nothing
             quality-audit-cycle 1.0  built-in:quality-audit-cycle
@@ -285,13 +287,14 @@ fn a_first_recipe() {
         NARROW,
         "$RUNNER init",
         expect![[r#"
-        recipe.yaml: found no Cargo.toml, package.json, pyproject.toml, go.mod or
-          Makefile, so this is a placeholder: replace its command
-          hello    echo "Hello from $(basename "$PWD")"
-          review   asks an agent, with --set with_agent=yes
-        Run it:  recipe-runner-rs recipe.yaml
-        Editors complete and check the recipe with recipe.schema.json beside it.
-    "#]],
+            recipe.yaml: found no Cargo.toml, package.json, pyproject.toml, go.mod or
+              Makefile, so this is a placeholder: replace its command
+              hello    echo "Hello from $(basename "$PWD")"
+              review   asks an agent, with --set with_agent=yes
+            Editors complete and check the recipe with recipe.schema.json beside it.
+            Test it, without an agent:  recipe-runner-rs test recipe.test.yaml
+            Run it:  recipe-runner-rs recipe.yaml
+        "#]],
     );
 }
 

@@ -30,6 +30,7 @@ pub(crate) struct EditWords {
     pub(crate) verbs: Vec<String>,
     pub(crate) making_verbs: Vec<String>,
     pub(crate) things: Vec<String>,
+    pub(crate) object_ends: Vec<String>,
     pub(crate) answers: Vec<String>,
 }
 

@@ -2,12 +2,12 @@
 
 use recipe::{
     plan::{Step, StepKind},
-    shell::syntax::ShellWord,
+    shell::syntax::{CommandKind, ShellWord},
 };
 
 use super::{
     LintCode, Report,
-    script::ScriptView,
+    script::{CommandUse, ScriptView},
     view::{StepView, UnitView},
 };
 use crate::knowledge::CheckKind;
@@ -46,7 +46,8 @@ fn own_command(view: &UnitView<'_>, step: &StepView<'_>, report: &mut Report<'_>
         return;
     }
     let id = &step.step.id;
-    let lost = script.commands.iter().find(|command| command.is_verdict(view.knowledge));
+    let lost =
+        script.commands.iter().find(|command| command.is_verdict(view.knowledge) && !command.is_condition);
     let what = lost.map(|command| format!(": the verdict of `{}` is lost", brief(&command.texts.join(" "))));
     if script.cannot_fail {
         let message = format!("the check `{id}` always succeeds{}", what.unwrap_or_default());
@@ -62,10 +63,15 @@ fn own_command(view: &UnitView<'_>, step: &StepView<'_>, report: &mut Report<'_>
 fn is_check(view: &UnitView<'_>, step: &StepView<'_>, script: &ScriptView) -> bool {
     let is_verdict = |kind: CheckKind, count: usize| kind != CheckKind::Build || count == 1;
     let count = script.commands.len();
-    view.knowledge.names_a_check(&step.step.id)
-        || script.commands.iter().any(|command| {
-            command.is_verdict(view.knowledge) && command.check.is_some_and(|kind| is_verdict(kind, count))
-        })
+    // a script that branches has looked at a verdict itself
+    let branches = script.list.commands().any(|command| {
+        matches!(command.kind, CommandKind::If { .. } | CommandKind::Loop { .. } | CommandKind::Case { .. })
+    });
+    let is_one = |command: &CommandUse| {
+        let is_used = command.is_condition || !command.is_verdict(view.knowledge);
+        !is_used && command.check.is_some_and(|kind| is_verdict(kind, count))
+    };
+    (view.knowledge.names_a_check(&step.step.id) && !branches) || script.commands.iter().any(is_one)
 }
 
 /// Whether a script switches the stop at failures off, and never looks at an exit code itself.

@@ -2,11 +2,11 @@
 //!
 //! Only simple imperative sentences are understood; everything else means nothing.
 
-use crate::knowledge::authoring::AuthoringWords;
+use crate::knowledge::authoring::{AuthoringWords, EditWords};
 
 /// A clause of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Clause {
+pub(super) struct PromptClause {
     /// Its words in lower case, without the words before its verb.
     pub(super) words: Vec<String>,
     /// As written.
@@ -17,7 +17,7 @@ pub(super) struct Clause {
     pub(super) has_choice: bool,
 }
 
-impl Clause {
+impl PromptClause {
     /// Whether its first word is one of these.
     pub(super) fn begins_with(&self, verbs: &[String]) -> bool {
         self.words.first().is_some_and(|first| verbs.contains(first))
@@ -28,6 +28,12 @@ impl Clause {
         phrases.iter().any(|phrase| has_phrase(&self.words, phrase))
     }
 
+    /// Whether the object of its verb is a thing that files have.
+    pub(super) fn object_has(&self, edits: &EditWords) -> bool {
+        let object = self.words.iter().skip(1).take_while(|word| !edits.object_ends.contains(*word));
+        object.into_iter().any(|word| edits.things.contains(word))
+    }
+
     /// Whether it begins with one of these phrases.
     pub(super) fn starts_with(&self, phrases: &[String]) -> bool {
         phrases.iter().any(|phrase| is_prefix(&self.words, phrase))
@@ -35,7 +41,7 @@ impl Clause {
 }
 
 /// The clauses of a prompt.
-pub(super) fn clauses(text: &str, known: &AuthoringWords) -> Vec<Clause> {
+pub(super) fn clauses(text: &str, known: &AuthoringWords) -> Vec<PromptClause> {
     let mut found = Vec::new();
     for sentence in sentences(text) {
         let all = words(&sentence);
@@ -46,7 +52,7 @@ pub(super) fn clauses(text: &str, known: &AuthoringWords) -> Vec<Clause> {
             let words = after_fillers(words(&part), &known.fillers);
             is_negated |= known.negations.iter().any(|word| has_phrase(&words, word));
             if !words.is_empty() {
-                found.push(Clause { words, text: part, is_negated, has_choice });
+                found.push(PromptClause { words, text: part, is_negated, has_choice });
             }
         }
     }
@@ -132,7 +138,7 @@ mod tests {
 
     fn read(text: &str) -> Vec<String> {
         let knowledge = Knowledge::built_in();
-        let shown = |clause: Clause| {
+        let shown = |clause: PromptClause| {
             let sign = if clause.is_negated { "-" } else { "+" };
             format!("{sign}{}", clause.words.join(" "))
         };

@@ -152,6 +152,7 @@ fn own_check(view: &UnitView<'_>, step: &StepView<'_>) -> Option<CheckSort> {
     let is_behaviour = verdicts.iter().any(|command| !command.is_shape(view.knowledge));
     let is_unknown = script.commands.iter().any(|command| command.check.is_none() && !command.is_no_check);
     match () {
+        () if script.cannot_fail && gives_verdict(view, step) => Some(CheckSort::Unknown),
         () if script.cannot_fail => None,
         () if is_behaviour => Some(CheckSort::Behaviour),
         () if is_unknown => Some(CheckSort::Unknown),
@@ -159,6 +160,17 @@ fn own_check(view: &UnitView<'_>, step: &StepView<'_>) -> Option<CheckSort> {
         () if script.may_check() || view.knowledge.names_a_check(&step.step.id) => Some(CheckSort::Unknown),
         () => None,
     }
+}
+
+/// Whether a step prints what it found, for another step or as the result of the recipe.
+fn gives_verdict(view: &UnitView<'_>, step: &StepView<'_>) -> bool {
+    let branches = step.script.as_ref().is_some_and(|script| {
+        let has_rest = script.list.entries.iter().any(|entry| entry.rest.len() > 1);
+        has_rest || script.commands.iter().any(|command| command.is_condition)
+    });
+    let is_last = view.unit.result_template().is_none()
+        && view.unit.steps.last().is_some_and(|last| last.id == step.step.id);
+    branches && (is_last || view.is_read(step.step))
 }
 
 /// How the rules of a step judge its work. Rules about changed files say nothing about what the work is worth.

@@ -7,7 +7,6 @@ use recipe::{
     plan::{AgentPrograms, EnsureRule, Plan, Step, StepKind, Target, Unit, ValueTemplate},
     syntax::{PermissionLevel, When},
     template::Template,
-    value::Value,
 };
 
 use super::{
@@ -152,12 +151,14 @@ fn parallel_writers(view: &UnitView<'_>, report: &mut Report<'_>) {
     let writers: Vec<usize> = (0..view.steps.len()).filter(|at| edits(view, &view.steps[*at])).collect();
     for at in &writers {
         let step = view.steps[*at].step;
-        let one = Value::from(1.0);
-        let is_single =
-            |number: &ValueTemplate| matches!(number, ValueTemplate::Plain(number) if *number == one);
-        if step.each().is_some_and(|each| !is_single(&each.max_parallel)) && !has_own_place(step) {
+        // a number that is a template is not known here
+        let most = step.each().and_then(|each| match &each.max_parallel {
+            ValueTemplate::Plain(value) => value.render().parse::<usize>().ok(),
+            _ => None,
+        });
+        if let Some(most) = most.filter(|most| *most > 1 && !has_own_place(step)) {
             let message =
-                format!("several instances of `{}` may edit at the same time in one directory", step.id);
+                format!("up to {most} instances of `{}` edit at the same time in one directory", step.id);
             let help =
                 "give every instance a directory of its own with `working_dir`, or remove `max_parallel`";
             report.at_field(LintCode::ParallelWriters, (step, "max_parallel"), message, help);

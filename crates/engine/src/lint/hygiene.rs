@@ -113,7 +113,8 @@ fn downloads_code(view: &UnitView<'_>, command: &CommandUse) -> bool {
             _ => false,
         })
     };
-    pipes || (is_interpreter(&command.program) && substitutes())
+    let first = command.words.first().map(ShellWord::text).unwrap_or_default();
+    pipes || (is_interpreter(&first) && substitutes())
 }
 
 fn placeholders(view: &UnitView<'_>, step: &StepView<'_>, report: &mut Report<'_>) {

@@ -30,6 +30,8 @@ pub(super) struct CommandUse {
     pub(super) feeds: Option<String>,
     /// Whether it judges nothing for certain.
     pub(super) is_no_check: bool,
+    /// Whether `if` or a loop uses its verdict.
+    pub(super) is_condition: bool,
 }
 
 /// A script that was understood.
@@ -141,8 +143,35 @@ fn collect_pipeline(pipeline: &Pipeline, knowledge: &Knowledge, depth: usize, fo
                 let body = Pipeline { is_negated: false, commands: vec![(**body).clone()] };
                 collect_pipeline(&body, knowledge, depth, found);
             }
-            _ => command.lists().into_iter().for_each(|list| collect_list(list, knowledge, depth, found)),
+            kind => {
+                for list in conditions(kind) {
+                    let start = found.len();
+                    collect_list(list, knowledge, depth, found);
+                    found[start..].iter_mut().for_each(|command| command.is_condition = true);
+                }
+                bodies(kind).into_iter().for_each(|list| collect_list(list, knowledge, depth, found));
+            }
         }
+    }
+}
+
+/// The lists of a command whose verdict it uses.
+fn conditions(kind: &CommandKind) -> Vec<&CommandList> {
+    match kind {
+        CommandKind::If { arms, .. } => arms.iter().map(|(condition, _)| condition).collect(),
+        CommandKind::Loop { condition, .. } => vec![condition],
+        _ => Vec::new(),
+    }
+}
+
+/// The other lists of a command.
+fn bodies(kind: &CommandKind) -> Vec<&CommandList> {
+    match kind {
+        CommandKind::If { arms, otherwise } => arms.iter().map(|(_, body)| body).chain(otherwise).collect(),
+        CommandKind::Loop { body, .. } | CommandKind::For { body, .. } => vec![body],
+        CommandKind::Group(list) | CommandKind::Subshell(list) => vec![list],
+        CommandKind::Case { arms, .. } => arms.iter().map(|(_, body)| body).collect(),
+        CommandKind::Simple { .. } | CommandKind::Function { .. } => Vec::new(),
     }
 }
 
@@ -182,6 +211,7 @@ fn use_of(
         is_fed: false,
         feeds: None,
         is_no_check,
+        is_condition: false,
     };
     (used, code)
 }

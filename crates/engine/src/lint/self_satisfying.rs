@@ -14,7 +14,7 @@ use recipe::{
 
 use super::{
     LintCode, Report,
-    clauses::Clause,
+    clauses::PromptClause,
     script::{CommandUse, ScriptView},
     view::{StepView, UnitView},
 };
@@ -22,9 +22,16 @@ use crate::knowledge::authoring::has;
 
 /// Looks at what the checks of a recipe look at.
 pub(super) fn look(view: &UnitView<'_>, report: &mut Report<'_>) {
-    let mut known = Provided { files: hook_files(view), ..Provided::default() };
+    let hooks = hook_files(view);
+    let mut earlier = Provided { files: hooks.clone(), ..Provided::default() };
+    let mut has_agent = false;
     for step in &view.steps {
-        known.take(view, step);
+        has_agent |= step.agent().is_some();
+        // without an agent, steps that print fixed text are what is checked
+        let mut own = Provided { files: hooks.clone(), ..Provided::default() };
+        own.take(view, step);
+        earlier.take(view, step);
+        let known = if has_agent { &earlier } else { &own };
         for rule in &step.step.ensure {
             let found = match rule {
                 EnsureRule::File(path) => path.as_literal().and_then(|path| known.file_with(path, "")),
@@ -61,6 +68,7 @@ struct Provided {
 }
 
 /// A file with fixed content.
+#[derive(Clone)]
 struct FixedFile {
     path: String,
     text: String,
@@ -76,7 +84,13 @@ impl Provided {
         }
         let Some(name) = &step.step.store else { return };
         let writers = view.unit.steps.iter().filter(|other| other.store.as_ref() == Some(name)).count();
-        let fixed = step.script.as_ref().and_then(fixed_output).filter(|_| writers == 1);
+        // the value of a step that may be skipped says whether it ran
+        let is_certain = writers == 1
+            && step.step.condition.is_none()
+            && step.step.depends_on.is_empty()
+            && step.step.json == JsonMode::Text
+            && step.step.looped.is_none();
+        let fixed = step.script.as_ref().and_then(fixed_output).filter(|_| is_certain);
         self.values.extend(fixed.map(|text| (name.clone(), text)));
         if step.agent().is_some() && step.step.json == JsonMode::Text && !step.is_review {
             self.dictated.insert(name.clone(), dictated(&step.clauses, view));
@@ -284,10 +298,11 @@ fn fixed_output(script: &ScriptView) -> Option<String> {
 }
 
 /// The words that a prompt dictates: in quotation marks, or in capital letters.
-fn dictated(clauses: &[Clause], view: &UnitView<'_>) -> Vec<String> {
+fn dictated(clauses: &[PromptClause], view: &UnitView<'_>) -> Vec<String> {
     let words = view.words();
-    let dictates =
-        |clause: &&Clause| !clause.is_negated && !clause.has_choice && clause.starts_with(&words.dictation);
+    let dictates = |clause: &&PromptClause| {
+        !clause.is_negated && !clause.has_choice && clause.starts_with(&words.dictation)
+    };
     clauses.iter().filter(dictates).flat_map(|clause| marked(&clause.text)).collect()
 }
 

@@ -104,7 +104,8 @@ fn refuses_merge(clause: &[&str], is_negated: bool) -> bool {
 fn merges_work(after: &[&str]) -> bool {
     let known = &words().intent;
     let ends = |word: &&str| has(&words().object_ends, word) && *word != "that";
-    let object = &after[..after.iter().position(ends).unwrap_or(after.len())];
+    let near = &after[..after.len().min(REACH)];
+    let object = &near[..near.iter().position(ends).unwrap_or(near.len())];
     let is_name = object.first().is_some_and(|word| has(&known.after_merge, word));
     let is_work = (0..object.len()).any(|at| phrase_at(&known.merged_work, &object[at..]).is_some());
     let is_code = object.iter().any(|word| has(&known.merged_code, word) || has(&known.counts, word));

@@ -35,10 +35,11 @@ impl Prose {
     fn add(&mut self, paragraph: &str) {
         let mut rest = paragraph;
         let mut before = ' ';
+        let mut unclosed = Unclosed::default();
         while let Some(c) = rest.chars().next() {
             let taken = match c {
-                '`' => self.add_code(rest),
-                _ => quotation(rest, before),
+                '`' => self.add_code(rest, &mut unclosed),
+                _ => quotation(rest, before, &mut unclosed),
             };
             match taken {
                 Some(length) => {
@@ -56,18 +57,33 @@ impl Prose {
     }
 
     /// Takes code in backticks; returns its length.
-    fn add_code(&mut self, rest: &str) -> Option<usize> {
+    fn add_code(&mut self, rest: &str, unclosed: &mut Unclosed) -> Option<usize> {
         let ticks = rest.len() - rest.trim_start_matches('`').len();
         let (fence, after) = rest.split_at(ticks);
-        let end = after.find(fence)?;
+        if unclosed.ticks.is_some_and(|unclosed| ticks >= unclosed) {
+            return None;
+        }
+        let Some(end) = after.find(fence) else {
+            unclosed.ticks = Some(ticks);
+            return None;
+        };
         self.text.push_str(&format!(" {MARK}{}{MARK}", self.codes.len()));
         self.codes.push(after[..end].trim().to_owned());
         Some(ticks + end + ticks)
     }
 }
 
+/// Marks that nothing closes in the rest of a paragraph: they are looked for once.
+#[derive(Default)]
+struct Unclosed {
+    /// This many backticks, and more.
+    ticks: Option<usize>,
+    /// Quotation marks, by the one that opens.
+    quotes: Vec<char>,
+}
+
 /// The length of the quotation that begins here. `before` is the character before it.
-fn quotation(rest: &str, before: char) -> Option<usize> {
+fn quotation(rest: &str, before: char, unclosed: &mut Unclosed) -> Option<usize> {
     let open = rest.chars().next()?;
     if before.is_alphanumeric() {
         return None;
@@ -79,7 +95,13 @@ fn quotation(rest: &str, before: char) -> Option<usize> {
         '\'' | '‘' => return single_quotation(after).map(|length| open.len_utf8() + length),
         _ => return None,
     };
-    let end = after.find(closing)?;
+    if unclosed.quotes.contains(&open) {
+        return None;
+    }
+    let Some(end) = after.find(closing) else {
+        unclosed.quotes.push(open);
+        return None;
+    };
     let close = after[end..].chars().next()?;
     Some(open.len_utf8() + end + close.len_utf8())
 }
@@ -130,6 +152,16 @@ mod tests {
 
     fn left(text: &str) -> String {
         Prose::new(text).text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn marks_that_nothing_closes_are_looked_for_once() {
+        for mark in [" «", " „", " `` x", " \"a"] {
+            let text = mark.repeat(200_000);
+            assert!(Prose::new(&text).text.len() >= 200_000 || mark.contains(['`', '"']), "{mark}");
+        }
+        assert_eq!(left("a ``` b ` c `"), "a");
+        assert_eq!(left("«a» « b `c` \"d\" « e"), "« b \u{e000}0\u{e000} « e");
     }
 
     #[test]

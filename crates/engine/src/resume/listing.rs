@@ -1,6 +1,6 @@
 //! The plan as a list: what happens to every step, and why. Makes no decisions of its own.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use recipe::{
     plan::{Step, Unit},
@@ -303,6 +303,14 @@ impl Work<'_> {
             StepStatus::Waiting => entry(path, StepPlan::Pending, self.question(path)),
             StepStatus::Pending => entry(path, StepPlan::Pending, "it was not reached"),
         }
+    }
+}
+
+impl ResumePlan {
+    /// Why steps that had begun run again, by their paths.
+    pub fn reasons(&self) -> BTreeMap<String, String> {
+        let again = self.steps.iter().filter(|entry| entry.action == StepPlan::Rerun);
+        again.map(|entry| (entry.path.clone(), entry.reason.clone())).collect()
     }
 }
 

@@ -7,6 +7,8 @@ mod question;
 mod spawned;
 mod usage;
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -283,6 +285,9 @@ pub struct RunResumed {
     /// Steps that had begun and run again, including the failed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<String>,
+    /// Why steps that had begun run again, by their paths; absent in old journals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasons: Option<BTreeMap<String, String>>,
     /// The absolute path of the recipe that it uses, unless that is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe_file: Option<String>,

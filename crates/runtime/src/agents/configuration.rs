@@ -28,8 +28,34 @@ pub struct Configuration {
     /// What the user adds to the built-in knowledge.
     pub knowledge: UserKnowledge,
     /// The levels of the rules of `lint`.
-    #[serde(skip_deserializing, rename = "lint")]
+    #[serde(deserialize_with = "unread")]
     pub lint: LintLevels,
+    /// What recipes are generated with, unless a spec says otherwise.
+    pub generate: GenerateSettings,
+}
+
+/// What recipes are generated with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct GenerateSettings {
+    /// The agent program that writes.
+    pub writer: Option<String>,
+    /// The agent programs that review, in turn.
+    pub reviewers: Vec<String>,
+    pub depth: Option<ReviewDepth>,
+}
+
+/// How much review generated recipes have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewDepth {
+    Light,
+    Full,
+}
+
+/// Only the name of the field is wanted: [`understand`] reads it with its places.
+fn unread<'de, D: serde::Deserializer<'de>>(_: D) -> Result<LintLevels, D::Error> {
+    Ok(LintLevels::new())
 }
 
 /// Why a configuration cannot be used.
@@ -107,11 +133,20 @@ fn understand(root: &Node) -> Result<Configuration, WrongPlace> {
         None => UserKnowledge::default(),
         Some(entry) => knowledge(entry)?,
     };
+    let generate = match written(root, "generate") {
+        None => GenerateSettings::default(),
+        Some(entry) => {
+            let NodeKind::Map(entries) = &entry.value.kind else {
+                return Err(unfit(entry, "a map of settings"));
+            };
+            decode(entries, &serde_json::Map::new(), (entry.key.place, "`generate`"))?
+        }
+    };
     let lint = match written(root, "lint") {
         None => LintLevels::new(),
         Some(entry) => lint_levels(entry)?,
     };
-    Ok(Configuration { agent, agents, knowledge, lint })
+    Ok(Configuration { agent, agents, knowledge, generate, lint })
 }
 
 /// The levels of the rules of `lint`.

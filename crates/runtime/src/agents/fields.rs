@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, de::Error, forward_to_deserialize_any};
 
 use super::{
     Configuration, CustomProgram,
+    configuration::GenerateSettings,
     custom::EventAnswer,
     events::EventRule,
     permissions::{PermissionLimits, PermissionSettings},
@@ -19,7 +20,10 @@ use super::{
 /// The first unknown field of a configuration.
 pub fn unknown_field(root: &Node) -> Option<Diagnostic> {
     let in_agents = || items(root, "agents").iter().find_map(in_agent_program);
-    unknown::<Configuration>(root, "the configuration").or_else(in_agents).or_else(|| in_knowledge(root))
+    unknown::<Configuration>(root, "the configuration")
+        .or_else(in_agents)
+        .or_else(|| in_knowledge(root))
+        .or_else(|| unknown::<GenerateSettings>(&root.get("generate")?.value, "`generate`"))
 }
 
 fn in_agent_program(program: &Node) -> Option<Diagnostic> {

@@ -35,7 +35,7 @@ pub mod tools;
 pub mod transcript;
 
 pub use answer::{AgentOutcome, AgentText};
-pub use configuration::Configuration;
+pub use configuration::{Configuration, GenerateSettings, ReviewDepth};
 pub use custom::CustomProgram;
 use custom::CustomReader;
 pub use fields::unknown_field;

@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{
     agents::{
-        AgentPrograms, AgentSettings, Configuration, CustomProgram, DEFAULT, RateLimits, Tools, program_list,
+        AgentPrograms, AgentSettings, Configuration, CustomProgram, DEFAULT, GenerateSettings, RateLimits,
+        Tools, program_list,
     },
     os::guardian::Guardian,
     store::folder::AgentChoice,
@@ -203,6 +204,11 @@ impl LocalMachine {
         Ok(Knowledge::extended(&config.knowledge).unwrap_or_default())
     }
 
+    /// What recipes are generated with, as the configuration of a directory sets it.
+    pub fn generate_settings(&self, working_dir: &Path) -> Result<GenerateSettings, SettingError> {
+        Ok(self.configuration(working_dir)?.generate)
+    }
+
     /// The levels of the rules of `lint`, as the configuration of a directory sets them.
     pub fn lint_levels(&self, working_dir: &Path) -> Result<LintLevels, SettingError> {
         Ok(self.configuration(working_dir)?.lint)
@@ -258,6 +264,12 @@ impl LocalMachine {
             all.agents.extend(read.agents.into_iter().filter(|program| !known.contains(&program.name)));
             all.agent = all.agent.or(read.agent);
             all.knowledge.extend(read.knowledge);
+            let (generate, outer) = (&mut all.generate, read.generate);
+            generate.writer = generate.writer.take().or(outer.writer);
+            generate.depth = generate.depth.or(outer.depth);
+            if generate.reviewers.is_empty() {
+                generate.reviewers = outer.reviewers;
+            }
             for (code, level) in read.lint {
                 all.lint.entry(code).or_insert(level);
             }

@@ -19,6 +19,7 @@ mod finish;
 mod issue_texts;
 mod issues;
 mod judge;
+mod listed;
 mod place;
 mod publish;
 mod repository;

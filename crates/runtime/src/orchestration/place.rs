@@ -147,6 +147,7 @@ pub(super) async fn wanted(
             prefix if prefix.is_empty() => "feat".to_owned(),
             prefix => prefix,
         },
+        branch: String::new(),
         issue: caller.text("issue_number"),
         existing,
         base,

@@ -15,9 +15,11 @@ use super::{
 
 /// The step of the orchestrator that repeats rounds.
 const ROUND: &str = "round";
+/// The step that executes workstreams.
+const WORKSTREAMS: &str = "execute-workstreams";
 /// The steps of a round that execute something, in their order.
 const EXECUTING: [&str; 4] =
-    ["execute-development", "execute-investigation", "execute-operations", "execute-workstreams"];
+    ["execute-development", "execute-investigation", "execute-operations", WORKSTREAMS];
 /// The steps of a round that try another way.
 const ADAPTING: [&str; 2] = ["adapt", "adapt-operations"];
 
@@ -43,8 +45,12 @@ pub(super) struct Executed<'a> {
     pub(super) is_adapted: bool,
 }
 
-/// The rounds that have begun.
+/// The rounds that have begun. A recipe that executes workstreams itself is one round.
 pub(super) fn rounds(state: &RunState) -> Vec<RoundView<'_>> {
+    let root = state.root();
+    if root.unit.steps.iter().any(|step| step.id == WORKSTREAMS) {
+        return vec![RoundView { state, frame: root, number: 1 }];
+    }
     let view = |index: usize| {
         let (frame, at) = state.locate(&format!("{ROUND}[{index}]"))?;
         let frame = &state.frames[state.frames[frame].steps[at].frame?];
@@ -66,9 +72,9 @@ impl<'a> RoundView<'a> {
         for id in EXECUTING.iter().chain(&ADAPTING) {
             let Some(step) = step_in(self.frame, id).filter(|step| has_run(step)) else { continue };
             let is_adapted = ADAPTING.contains(id);
-            let path = format!("{}/{id}", self.frame.path);
+            let path = self.path(id);
             let instances = self.instances(&path);
-            if instances.is_empty() && !matches!(*id, "execute-workstreams" | "adapt") {
+            if instances.is_empty() && !matches!(*id, WORKSTREAMS | "adapt") {
                 let stream = streams.first.name.clone();
                 found.push(self.one(path, stream, step, is_adapted));
                 continue;
@@ -80,6 +86,12 @@ impl<'a> RoundView<'a> {
             }
         }
         found
+    }
+
+    /// The path of a step of the round.
+    fn path(&self, id: &str) -> String {
+        let around = &self.frame.path;
+        if around.is_empty() { id.to_owned() } else { format!("{around}/{id}") }
     }
 
     fn one(&self, path: String, stream: String, step: &'a StepState, is_adapted: bool) -> Executed<'a> {
@@ -108,8 +120,7 @@ impl<'a> RoundView<'a> {
 
 /// How the workstream with this number among those of a round is.
 pub(super) fn instance_status(round: &RoundView<'_>, at: usize) -> Option<StepStatus> {
-    let path = format!("{}/execute-workstreams", round.frame.path);
-    round.instances(&path).get(at).map(|step| step.status)
+    round.instances(&round.path(WORKSTREAMS)).get(at).map(|step| step.status)
 }
 
 fn has_run(step: &StepState) -> bool {
@@ -147,6 +158,14 @@ impl Executed<'_> {
                 None => return Some(place),
             }
         }
+    }
+
+    /// Whether an agent in it failed only because it said nothing.
+    pub(super) fn is_silent(&self, state: &RunState) -> bool {
+        let Some((frame, at)) = self.leaf(state) else { return false };
+        let frame = &state.frames[frame];
+        let is_agent = matches!(frame.unit.steps[at].kind, StepKind::Agent(_));
+        is_agent && frame.steps[at].ended.as_deref().is_some_and(|ended| ended.is_silent())
     }
 
     /// The answers of all agents in it.

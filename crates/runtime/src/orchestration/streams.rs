@@ -18,7 +18,7 @@ use super::{
 use crate::{machine::host::Host, runs::Runs};
 
 /// How many workstreams work at the same time unless set.
-const MAX_PARALLEL: usize = 3;
+pub(super) const MAX_PARALLEL: usize = 3;
 
 /// A workstream with its workspace.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -28,15 +28,17 @@ pub(super) struct PlacedStream {
     pub(super) workspace: WorkspaceFacts,
     pub(super) name: String,
     pub(super) classification: Option<TaskType>,
-    recipe: String,
+    pub(super) recipe: String,
     pub(super) task: String,
     /// The task with hints, criteria and what is missing, for prompts.
-    brief: String,
+    pub(super) brief: String,
     /// What an earlier round missed.
-    feedback: String,
-    criteria: Vec<String>,
+    pub(super) feedback: String,
+    pub(super) criteria: Vec<String>,
     /// The id of its session.
     pub(super) session: String,
+    /// The number of its issue.
+    pub(super) issue: String,
 }
 
 impl PlacedStream {
@@ -57,16 +59,16 @@ impl PlacedStream {
 #[serde(default)]
 pub(super) struct RoundStreams {
     /// `development`, `investigation`, `operations` or `workstreams`.
-    way: String,
+    pub(super) way: String,
     pub(super) streams: Vec<PlacedStream>,
     /// Those that this round works on.
     pub(super) todo: Vec<PlacedStream>,
     pub(super) first: PlacedStream,
-    guidance: String,
+    pub(super) guidance: String,
     /// How many of them work at the same time.
-    parallel: usize,
+    pub(super) parallel: usize,
     /// The session depth that the steps of a workstream see.
-    depth: u64,
+    pub(super) depth: u64,
 }
 
 impl RoundStreams {
@@ -174,6 +176,7 @@ async fn stream(
         recipe: routed.recipe.clone().unwrap_or_default(),
         brief: format!("{}{missing}", brief(caller, &task, &guidance(caller))),
         session: format!("{}-{}", caller.opened.folder.id(), index + 1),
+        issue: String::new(),
         // the criteria of the whole task are not those of one part
         criteria: if is_single { route.success_criteria.clone() } else { Vec::new() },
         task,

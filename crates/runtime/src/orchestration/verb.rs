@@ -10,7 +10,7 @@ use super::{
     caller::{Caller, CallerError},
     closing, conclude, cycle, detect, findings, finish,
     finish::PublishStage,
-    judge, place, round_evidence,
+    judge, listed, place, round_evidence,
     rounds::rounds,
     route, stream_sessions, streams,
     workspace::WorkspaceError,
@@ -30,6 +30,10 @@ pub enum RunVerb {
     Workspace,
     /// The workspaces of a round.
     Streams,
+    /// The workspaces of workstreams that a file lists.
+    Listed,
+    /// The report about those.
+    ReportListed,
     Checks,
     /// What a round did.
     Evidence,
@@ -100,9 +104,11 @@ async fn carry_out(verb: &RunVerb, caller: &Caller, host: &Host) -> Result<VerbR
             let streams = streams::prepare(caller, host).await?;
             Ok(VerbResult { say: Some(streams.line()), ..result(&streams) })
         }
+        RunVerb::Listed => Ok(result(&listed::prepare(caller, host).await?)),
+        RunVerb::ReportListed => Ok(result(&listed::report(caller, host).await)),
         RunVerb::Evidence => Ok(result(&round_evidence::evidence(caller).await)),
         RunVerb::Detect => {
-            let detected = detect::detect(caller);
+            let detected = detect::detect(caller).await;
             rounds(caller.state())
                 .last()
                 .iter()

@@ -51,6 +51,8 @@ pub(super) struct WantedWorkspace {
     pub(super) kind: WorkspaceKind,
     /// The text that names the branch.
     pub(super) task: String,
+    /// The name of the branch, if it is not made from the text.
+    pub(super) branch: String,
     pub(super) prefix: String,
     pub(super) issue: String,
     /// A branch that exists and is worked on.
@@ -182,10 +184,11 @@ struct Making<'a> {
 impl Making<'_> {
     /// The branch to work on, claimed for this run.
     async fn branch(&self, checkout: &Path) -> Result<String, WorkspaceError> {
-        let WantedWorkspace { existing, earlier, prefix, issue, task, .. } = self.wanted;
+        let WantedWorkspace { existing, earlier, prefix, issue, task, branch, .. } = self.wanted;
         let issue = Some(issue.as_str()).filter(|issue| !issue.is_empty());
         let named = match (earlier, existing.as_str()) {
             (Some((branch, _)), _) => branch.clone(),
+            (None, "") if !branch.is_empty() => branch.clone(),
             (None, "") => branch_name::branch(prefix, issue, branch_name::slug(task).as_deref()),
             (None, existing) => existing.to_owned(),
         };

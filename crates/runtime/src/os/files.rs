@@ -136,7 +136,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Removes a file.
-pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+pub fn remove_file(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Removes a file that does no harm if it stays.
-pub(crate) fn discard_file(path: &Path) {
+pub fn discard_file(path: &Path) {
     let _ = fs::remove_file(path);
 }
 

@@ -4,8 +4,8 @@
 
 use std::io;
 
-/// Leaves the network for good. Must be called while the process has one thread. An error means that this system does
-/// not allow it to this user; then nothing has changed that matters.
+/// Leaves the network for good. Must be called while the process has one thread. After an error this
+/// process must end: it may have left a part of its surroundings.
 #[cfg(target_os = "linux")]
 pub(crate) fn leave() -> io::Result<()> {
     use nix::sched::{CloneFlags, unshare};

@@ -72,11 +72,6 @@ pub(crate) fn set_clock(to: Timestamp) {
     with(|stage| stage.base = stage.now().max(to));
 }
 
-/// The id of the first run of every case.
-pub(crate) fn first_run() -> String {
-    format!("{}aaaa", START.strftime("%Y%m%d-%H%M%S-%3f"))
-}
-
 /// An id that no other run of the case has, without its time.
 pub(crate) fn next_letters() -> Option<String> {
     with(|stage| {
@@ -91,6 +86,21 @@ pub(crate) fn next_letters() -> Option<String> {
 /// The id of a run, in the form that marks processes: other cases have runs with the same id.
 pub(crate) fn marked(run: &str) -> String {
     with(|stage| format!("{run}{SEPARATOR}{}", stage.tag)).unwrap_or_else(|| run.to_owned())
+}
+
+/// The mark that means every run of a case.
+pub(crate) fn every_run(tag: &str) -> String {
+    format!("{SEPARATOR}{tag}")
+}
+
+/// The mark of the processes that are looked for: those of a run, or of a whole case.
+pub(crate) fn wanted(run: &str) -> String {
+    if run.contains(SEPARATOR) { run.to_owned() } else { marked(run) }
+}
+
+/// Whether a process with this mark is looked for.
+pub(crate) fn means(wanted: &str, mark: &str) -> bool {
+    wanted == mark || (wanted.starts_with(SEPARATOR) && mark.ends_with(wanted))
 }
 
 /// The run and the case of a mark.
@@ -214,6 +224,7 @@ mod tests {
         let _stage = enter("test".to_owned());
         assert_eq!([next_letters(), next_letters()], [Some("aaaa".to_owned()), Some("aaab".to_owned())]);
         assert_eq!(unmarked(&marked("run")), ("run", Some("test")));
+        assert!(means(&every_run("test"), &marked("run")) && !means(&every_run("est"), &marked("run")));
         drop(_stage);
         assert_eq!(unmarked(&marked("run")), ("run", None));
         assert_eq!((next_letters(), now()), (None, None));

@@ -100,6 +100,8 @@ struct Performed<'a> {
     machine: LocalMachine,
     /// The recipe that is run: the user's, or a copy.
     recipe: PathBuf,
+    /// The questions of the recipe and of those that it runs.
+    questions: Vec<String>,
     ended: Option<super::CaseEnd>,
     errors: Vec<CaseError>,
 }
@@ -142,14 +144,19 @@ impl<'a> Performed<'a> {
             .believing(knowledge)
             .performed_by(Performer::Stub(Arc::clone(&stubs)));
         let (recipe, errors) = (job.recipe.clone(), Vec::new());
-        Ok(Performed { job, parts, stubs, runs, machine, recipe, ended: None, errors })
+        let questions = Vec::new();
+        Ok(Performed { job, parts, stubs, runs, machine, recipe, questions, ended: None, errors })
     }
 
     /// Runs the recipe to its end, or resumes it.
     fn run(&mut self, life: &Life, face: &CaseFace, strike: &mut dyn FnMut(usize)) {
         let kill = self.job.case.kill.clone();
         let mut listener = CaseListener { watch: Some(KillWatch::new(&kill, &life.killed, strike)) };
-        self.look_for_missing_programs();
+        if self.stubs.may_lack_programs()
+            || self.job.case.answers.iter().any(|answer| !answer.path.is_exact())
+        {
+            self.read_plan();
+        }
         if self.job.case.options.auto_fix.is_some() {
             self.copy_recipe();
         }
@@ -239,13 +246,22 @@ impl<'a> Performed<'a> {
 
     /// The answers that are given beforehand, as values of a request.
     fn answers(&self) -> Vec<(String, Value)> {
+        let answers = &self.job.case.answers;
+        let is_exact = |path: &String| answers.iter().any(|answer| answer.path.as_str() == path);
         let mut values = Vec::new();
-        for answer in &self.job.case.answers {
-            let name = format!("ask.{}", answer.path.as_str());
-            if let CaseReply::Choice { choice, fields } = &answer.reply {
-                values.push((name.clone(), Value::from(choice.as_str())));
-                let field = |(field, value): (&String, &Value)| (format!("{name}.{field}"), value.clone());
-                values.extend(fields.iter().map(field));
+        for answer in answers {
+            let CaseReply::Choice { choice, fields } = &answer.reply else { continue };
+            let paths: Vec<String> = match answer.path.is_exact() {
+                true => vec![answer.path.as_str().to_owned()],
+                false => {
+                    let meant = |path: &&String| answer.path.matches(path) && !is_exact(path);
+                    self.questions.iter().filter(meant).cloned().collect()
+                }
+            };
+            for path in paths {
+                let name = format!("ask.{path}");
+                values.extend(fields.iter().map(|(field, value)| (format!("{name}.{field}"), value.clone())));
+                values.push((name, Value::from(choice.as_str())));
             }
         }
         values
@@ -275,16 +291,19 @@ impl<'a> Performed<'a> {
         self.runs.resume(&request, &self.machine, listener)
     }
 
-    /// Programs whose stubs say that they are not installed are missing from the beginning.
-    fn look_for_missing_programs(&mut self) {
+    /// Finds the questions, and the programs whose stubs say that they are not installed: these are missing from the
+    /// beginning.
+    fn read_plan(&mut self) {
         let Some(plan) = self.checked().and_then(|checked| checked.plan) else { return };
         let Ok(settings) = self.machine.agents(&Default::default(), Default::default(), &self.parts.work)
         else {
             return;
         };
-        let mut missing = BTreeSet::new();
-        self.search(&plan, (plan.root(), String::new(), 0), &settings, &mut missing);
-        self.machine.agent_programs = AgentPrograms::Stubbed { missing: missing.into_iter().collect() };
+        let mut found = Found::default();
+        self.search(&plan, (plan.root(), String::new(), 0), &settings, &mut found);
+        let missing = found.missing.into_iter().collect();
+        self.machine.agent_programs = AgentPrograms::Stubbed { missing };
+        self.questions = found.questions;
     }
 
     fn search(
@@ -292,19 +311,20 @@ impl<'a> Performed<'a> {
         plan: &Plan,
         (unit, prefix, depth): (&Unit, String, usize),
         settings: &AgentSettings,
-        missing: &mut BTreeSet<String>,
+        found: &mut Found,
     ) {
         for step in unit.steps.iter().filter(|_| depth < DEEPEST) {
             let path = format!("{prefix}{}", step.id);
             match &step.kind {
                 StepKind::Agent(agent) if self.stubs.lacks_program(&path) => {
                     let named = agent.programs.named(&Map::new());
-                    missing.extend(programs::choices(&named, settings).0.first().cloned());
+                    found.missing.extend(programs::choices(&named, settings).0.first().cloned());
                     self.stubs.note_used(&path);
                 }
                 StepKind::Nested { target: Target::Known { unit, .. }, .. } => {
-                    self.search(plan, (plan.unit(*unit), format!("{path}/"), depth + 1), settings, missing);
+                    self.search(plan, (plan.unit(*unit), format!("{path}/"), depth + 1), settings, found);
                 }
+                StepKind::Ask(_) => found.questions.push(path),
                 _ => {}
             }
         }
@@ -322,6 +342,13 @@ impl<'a> Performed<'a> {
             Err(error) => self.errors.push(CaseError::Broken(format!("cannot copy the recipe: {error}"))),
         }
     }
+}
+
+/// What a plan has that concerns a case.
+#[derive(Default)]
+struct Found {
+    missing: BTreeSet<String>,
+    questions: Vec<String>,
 }
 
 /// The deepest sub-recipes that are searched.

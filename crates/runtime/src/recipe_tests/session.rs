@@ -15,7 +15,7 @@ use super::{
     CaseError, CaseRun, Network, ScratchFolder,
     case_run::CaseReport,
     search_path,
-    worker::{WorkOrder, WorkReply},
+    worker::{WITH_NETWORK, WorkOrder, WorkReply},
 };
 use crate::{
     os::{
@@ -93,9 +93,15 @@ impl CaseSession {
         self.network
     }
 
+    /// Starts a worker without the network, or else one with it.
     fn begin(&self) -> io::Result<(LineProcess, Network)> {
+        self.begin_with(&[]).or_else(|_| self.begin_with(&[WITH_NETWORK.into()]))
+    }
+
+    fn begin_with(&self, more: &[OsString]) -> io::Result<(LineProcess, Network)> {
         let Guardian { program, name, args } = &self.setup.worker;
-        let worker = LineProcess::start(program, &name.to_string_lossy(), args)?;
+        let args: Vec<OsString> = args.iter().chain(more).cloned().collect();
+        let worker = LineProcess::start(program, &name.to_string_lossy(), &args)?;
         match worker.receive(BEGINNING) {
             Received::Line(line) => match serde_json::from_str(&line) {
                 Ok(WorkReply::Ready(network)) => Ok((worker, network)),
@@ -174,8 +180,7 @@ impl CaseSession {
 
     /// Ends what a case has left running.
     fn end_processes(&self, tag: &str) {
-        let run = stage::first_run();
-        let filter = Filter::run(stage::mark(run, Some(tag.to_owned())));
+        let filter = Filter::run(stage::every_run(tag));
         // what cannot be ended belongs to another user
         let _ = clock::block_on(process::end_marked(&filter, Duration::from_secs(1)));
     }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ffi::OsString,
     io::{self, BufRead as _, Write as _},
     path::{Path, PathBuf},
 };
@@ -63,11 +64,15 @@ pub(super) enum WorkReply {
     Done(Box<CaseReport>),
 }
 
-/// Performs cases until its input ends. Must be called while this process has one thread.
-pub fn serve(face: &CaseFace) -> io::Result<()> {
-    let network = match network::leave() {
-        Ok(()) => Network::Isolated,
-        Err(_) => Network::NotIsolated,
+/// The argument of a worker that keeps the network, because leaving it did not work.
+pub(super) const WITH_NETWORK: &str = "with-network";
+
+/// Performs cases until its input ends. Must be called while this process has one thread. `more` are its own arguments.
+pub fn serve(face: &CaseFace, more: &[OsString]) -> io::Result<()> {
+    let network = match more.iter().any(|word| word == WITH_NETWORK) {
+        true => Network::NotIsolated,
+        // a process that left the network in part cannot go on: another one takes its place
+        false => network::leave().map(|()| Network::Isolated)?,
     };
     say(&WorkReply::Ready(network))?;
     let mut files: HashMap<PathBuf, Result<TestFile, String>> = HashMap::new();

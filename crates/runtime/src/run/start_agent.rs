@@ -134,7 +134,9 @@ impl Preparer<'_, '_> {
         let folder = self.store.dir().join(&dir);
         make_dir(&folder)?;
         let env = self.agent_env(start, &cwd, &dir)?;
-        complete_context(&self.state.frames[frame].context, &cwd, &folder)?;
+        if self.spec.performer.stubs().is_none() {
+            complete_context(&self.state.frames[frame].context, &cwd, &folder)?;
+        }
         let names = programs::choices(&request.programs, &self.spec.agents).0;
         let mut programs = programs::installed(names, &self.spec.agents, &self.spec.host).into_iter();
         let program = programs.next().unwrap_or_else(|| self.spec.agents.program().to_owned());

@@ -30,6 +30,7 @@ mod start;
 mod step_session;
 mod verdict;
 mod waiting;
+mod why;
 
 use std::{collections::BTreeMap, path::PathBuf};
 

@@ -359,6 +359,7 @@ fn first_events(
         cleanup: steps.cleanup.clone(),
         failed: steps.failed.clone(),
         again: steps.rerun.clone(),
+        reasons: Some(steps.reasons()),
         recipe_file: recipe.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
         recipe_digest: Some(recipe.digest.clone()),
         skip: skip.clone(),

@@ -172,7 +172,8 @@ impl Runs {
         start: &mut Start<'_>,
         first: &mut Vec<Event>,
     ) -> Result<Result<TakenPlace, Problem>, RunError> {
-        if start.dry_run {
+        // a test case has its state for itself
+        if start.dry_run || self.performer.stubs().is_some() {
             return Ok(Ok(TakenPlace::default()));
         }
         self.make_home()?;

@@ -301,6 +301,10 @@ impl Source {
         if crate::os::files::is_on() {
             return Source::Timer;
         }
+        // stubs tell when they have printed
+        if crate::os::stage::is_on() {
+            return Source::Timer;
+        }
         let fd = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC);
         match fd.map(tokio::io::unix::AsyncFd::new) {
             Ok(Ok(fd)) => Source::Inotify(fd),

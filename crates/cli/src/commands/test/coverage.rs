@@ -54,7 +54,7 @@ pub(crate) struct TooLow {
 }
 
 /// The coverage that these branches give.
-pub(crate) fn measure(files: &[LoadedTests], covered: &BTreeSet<BranchName>) -> CoverageReport {
+pub(crate) fn measure(files: &[&LoadedTests], covered: &BTreeSet<BranchName>) -> CoverageReport {
     let allowed = allowed(files);
     let mut order: Vec<&str> = Vec::new();
     let mut lines: BTreeMap<&BranchName, usize> = BTreeMap::new();
@@ -91,7 +91,7 @@ pub(crate) fn measure(files: &[LoadedTests], covered: &BTreeSet<BranchName>) -> 
 }
 
 /// The branches that a test file allows to be missed: in its own recipe, or else in one that the recipe reaches.
-fn allowed(files: &[LoadedTests]) -> BTreeMap<&BranchName, &str> {
+fn allowed<'a>(files: &[&'a LoadedTests]) -> BTreeMap<&'a BranchName, &'a str> {
     let mut found = BTreeMap::new();
     for file in files {
         let own = &file.plan.root().path;
@@ -118,8 +118,8 @@ pub(super) fn percent(recipes: &[&RecipeCoverage]) -> f64 {
 
 impl CoverageReport {
     /// The test files whose `min` is not reached.
-    pub(crate) fn too_low(&self, files: &[LoadedTests]) -> Vec<TooLow> {
-        let low = |file: &LoadedTests| {
+    pub(crate) fn too_low(&self, files: &[&LoadedTests]) -> Vec<TooLow> {
+        let low = |file: &&LoadedTests| {
             let min = file.file.coverage.min?;
             let own: Vec<&RecipeCoverage> =
                 self.recipes.iter().filter(|recipe| counts_for(file, &recipe.file)).collect();

@@ -17,7 +17,6 @@ mod stage;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 use engine::coverage::BranchName;
@@ -25,7 +24,10 @@ use load::{LoadedTests, Refused};
 use outcome::CaseOutcome;
 use perform::{Performing, Selection};
 use report::{Counts, Repeat};
-use runtime::machine::discovery::Library;
+use runtime::{
+    machine::discovery::Library,
+    os::{clock, files},
+};
 use serde_json::{Value as Json, json};
 use snapshots::SnapshotMode;
 use stage::Stage;
@@ -170,7 +172,7 @@ fn run(
     environment: &Environment,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
-    let started = Instant::now();
+    let started = clock::instant();
     let is_text = args.format.output_format == OutputFormat::Text;
     let repeat = Repeat { recipe_dirs: &args.places.recipe_dirs, times: args.repeat.unwrap_or(1) };
     let stage = Stage::open(environment)?;
@@ -198,7 +200,9 @@ fn run(
     });
     outcomes.sort_by_key(|outcome| (outcome.file, outcome.case));
     let left_out = selection.len() - outcomes.len();
-    let coverage = coverage::measure(files, &covered);
+    let used: Vec<usize> =
+        (0..files.len()).filter(|at| selection.iter().any(|one| one.file == *at)).collect();
+    let coverage = coverage::measure(&used.iter().map(|at| &files[*at]).collect::<Vec<_>>(), &covered);
     let reasons = too_low(&coverage, files, selection, args);
     let summary = Summary { outcomes: &outcomes, coverage: &coverage, reasons: &reasons, left_out, isolated };
     let seconds = started.elapsed().as_secs_f64();
@@ -217,7 +221,7 @@ fn write_junit(file: &Path, text: &str) -> Result<(), Failure> {
     if let Some(folder) = file.parent() {
         let _ = std::fs::create_dir_all(folder);
     }
-    std::fs::write(file, text).map_err(|error| {
+    files::overwrite(file, text.as_bytes()).map_err(|error| {
         Failure::new(Exit::Broken, format!("`{}` cannot be written: {error}", file.display()))
     })
 }
@@ -230,14 +234,15 @@ fn too_low(
     args: &TestArgs,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
-    let all: usize = files.iter().map(|file| file.file.cases.len()).sum();
-    if selection.len() == all {
-        for low in coverage.too_low(files) {
-            reasons.push(format!(
-                "coverage of {}: {:.1} %, at least {} % is demanded",
-                low.recipe, low.percent, low.min
-            ));
-        }
+    let is_whole =
+        |at: usize| selection.iter().filter(|one| one.file == at).count() == files[at].file.cases.len();
+    let whole: Vec<&LoadedTests> =
+        files.iter().enumerate().filter(|(at, _)| is_whole(*at)).map(|(_, file)| file).collect();
+    for low in coverage.too_low(&whole) {
+        reasons.push(format!(
+            "coverage of {}: {:.1} %, at least {} % is demanded",
+            low.recipe, low.percent, low.min
+        ));
     }
     if let Some(min) = args.coverage_min.filter(|min| coverage.percent < *min) {
         reasons.push(format!("coverage: {:.1} %, at least {min} % is demanded", coverage.percent));
@@ -361,7 +366,7 @@ pub(crate) fn prove(
     performing.perform(&files, &selection, |outcome| outcomes.push(outcome));
     outcomes.sort_by_key(|outcome: &CaseOutcome| outcome.case);
     let covered = outcomes.iter().flat_map(|outcome| outcome.covered.iter().cloned()).collect();
-    let report = coverage::measure(&files, &covered);
+    let report = coverage::measure(&[&files[0]], &covered);
     let [tests] = files;
     Ok(Proof { tests, outcomes, coverage: report })
 }

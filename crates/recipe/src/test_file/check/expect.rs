@@ -73,7 +73,9 @@ impl CaseChecker<'_> {
             return;
         }
         let problem = Diagnostic::new(Code::UnknownWord, expected.place, format!("`{text}` is not a {name}"));
-        let meant = did_you_mean(&text, known.iter().copied());
+        let end = format!(".{text}");
+        let longer = || known.iter().copied().find(|known| known.ends_with(&end));
+        let meant = did_you_mean(&text, known.iter().copied()).or_else(longer);
         let label = meant.map_or("unknown word".to_owned(), |meant| format!("did you mean `{meant}`?"));
         let list: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
         self.report(problem.label(label).help(format!("use one of {}", list.join(", "))));

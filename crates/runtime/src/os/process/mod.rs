@@ -171,12 +171,12 @@ pub struct Filter {
 
 impl Filter {
     fn means(&self, marker: &Marker) -> bool {
-        self.run == marker.run && self.step.as_ref().is_none_or(|step| *step == marker.step)
+        stage::means(&self.run, &marker.run) && self.step.as_ref().is_none_or(|step| *step == marker.step)
     }
 
     /// The same with the mark that the processes of its run have.
     fn marked(&self) -> Filter {
-        Filter { run: stage::marked(&self.run), ..self.clone() }
+        Filter { run: stage::wanted(&self.run), ..self.clone() }
     }
 
     /// All processes of one run.

@@ -42,6 +42,9 @@ pub(crate) fn prepare(
     said: Said<'_>,
     asked: u64,
 ) -> Result<Result<PreparedCall, NotPrepared>, FolderError> {
+    if task.performer.stubs().is_some() && knows_program(task) {
+        return Ok(Ok(for_stub(task, said)));
+    }
     let scratch = task.run.join(&task.dir).join(format!("private-{}", asked + 1));
     make_dir(&scratch)?;
     let request = Request {
@@ -77,12 +80,32 @@ pub(crate) fn prepare(
     let sent = task.dir.join(format!("prompt-{}.md", asked + 1));
     write_private(&task.run.join(&sent), request.prompt.as_bytes())?;
     let prompt = reference(&task.run, &sent)?;
-    if task.performer.stubs().is_some() {
-        let (reader, answer_file) = (agents::stub_reader(), None);
-        return Ok(Ok(PreparedCall { command, reader, answer_file, prompt, said: request.prompt }));
-    }
     let answer_file = invocation.answer_file;
     Ok(Ok(PreparedCall { command, reader, answer_file, prompt, said: request.prompt }))
+}
+
+fn knows_program(task: &AgentTask) -> bool {
+    task.settings.launcher.is_some() || Program::named(&task.program, &task.settings.custom).is_some()
+}
+
+/// A call that a stub answers: it reads no file, and no program is called.
+fn for_stub(task: &AgentTask, said: Said<'_>) -> PreparedCall {
+    let command = Command {
+        program: task.program.clone().into(),
+        args: Vec::new(),
+        env: Arc::new(task.env.clone()),
+        cwd: task.cwd.clone(),
+        stdin: Stdin::Null,
+        stdout: task.dir.join("stdout"),
+        stderr: task.dir.join("stderr"),
+        marker: marker(task),
+    };
+    let (reader, said) = (agents::stub_reader(), agents::add_footer(said.prompt));
+    PreparedCall { command, reader, answer_file: None, prompt: None, said }
+}
+
+fn marker(task: &AgentTask) -> Marker {
+    Marker { run: task.run_id.clone(), step: format!("{}#{}", task.path, task.attempt) }
 }
 
 fn command(
@@ -115,6 +138,6 @@ fn command(
         stdin,
         stdout: task.dir.join("stdout"),
         stderr: task.dir.join("stderr"),
-        marker: Marker { run: task.run_id.clone(), step: format!("{}#{}", task.path, task.attempt) },
+        marker: marker(task),
     })
 }

@@ -115,6 +115,14 @@ impl Draft {
         self.steps = own.map(|step| (step.path.clone(), json!(step.status))).collect();
     }
 
+    fn name(&self) -> String {
+        match self.exit {
+            0 => "runs to its end".to_owned(),
+            6 => "waits for a person".to_owned(),
+            code => format!("ends with exit code {code}"),
+        }
+    }
+
     /// The text of the file.
     pub(super) fn text(&self, recipe: &str, shown: &str) -> String {
         let run = plain(&format!("test {shown}"));
@@ -125,7 +133,7 @@ impl Draft {
         if self.is_repository {
             text.push_str("fixture: {git: true}\n");
         }
-        text.push_str("cases:\n  - name: runs to its end\n");
+        text.push_str(&format!("cases:\n  - name: {}\n", self.name()));
         for (field, entries) in
             [("inputs", &self.inputs), ("env", &self.env), ("stubs", &self.stubs), ("answers", &self.answers)]
         {
