@@ -255,3 +255,18 @@ fn an_interrupted_step_has_a_line_of_its_own() {
     assert!(summary.contains("| n/b | ■ interrupted |"), "{summary}{}", output.all());
     assert!(output.stderr.contains("::endgroup::"), "{}", output.all());
 }
+
+/// D10: waiting is not failing, also where runs are listed.
+#[test]
+fn a_run_that_waits_for_a_person_is_not_called_failed() {
+    let inner = steps("- {id: k, command: 'echo please look; exit 75', exit_codes: {75: needs_human}}");
+    let env = env().file("inner.yaml", inner);
+    assert_eq!(env.text(&steps("- {id: n, recipe: inner}"), &[]).code, 6);
+    let runs = env.run(["runs"]);
+    assert!(runs.stdout.contains("`n/k` is waiting for a person (exit code 75)"), "{}", runs.all());
+    let waiting = env.run(["waiting"]);
+    for part in ["n/k: waiting for a person (exit code 75)", "please look"] {
+        assert!(waiting.stdout.contains(part), "{part}: {}", waiting.all());
+    }
+    assert!(!runs.all().contains("failed") && !waiting.all().contains("failed"), "{}", waiting.all());
+}

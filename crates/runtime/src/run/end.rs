@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use engine::{
     Event, RunState,
-    run::{decide, ending::end_reason, event::RunFinished, slots},
+    run::{decide, ending::end_reason, event::RunFinished, message, slots},
 };
 use recipe::value::Value;
 
@@ -72,6 +72,10 @@ fn error_of(state: &RunState) -> Option<String> {
     let root = state.root();
     match root.failed_at {
         _ if state.halt().is_some() => state.halt().map(|halt| halt.error().to_owned()),
+        // waiting is not failing
+        Some(_) if state.needs_human() => {
+            state.root_cause().map(|(path, ended)| format!("`{path}` is {}", message::in_short(ended)))
+        }
         Some(at) => root.steps[at].ended.as_ref().and_then(|ended| ended.error.clone()),
         None => waiting_words(state),
     }

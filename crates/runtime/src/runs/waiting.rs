@@ -1,6 +1,6 @@
 //! Everything that waits for a person, over all runs.
 
-use engine::{Event, RunStatus};
+use engine::{Event, RunStatus, run::message};
 
 use super::{OpenedRun, Runs, list::last_record};
 use crate::{os::clock, report::asks::Ask, store::folder::RunFolder};
@@ -55,11 +55,14 @@ impl OpenedRun {
     fn task_for_person(&self) -> Option<Ask> {
         let waits = self.status == RunStatus::Waiting && self.state.needs_human();
         let (step, ended) = self.state.root_cause().filter(|_| waits)?;
+        let error = ended.error.as_deref().unwrap_or_default();
+        let heading = self.state.planned(&step).map(|step| message::heading(step.kind.word()));
+        let asked = heading.and_then(|heading| error.strip_prefix(heading.as_str())).unwrap_or(error);
         Some(Ask {
             run_id: self.header.run_id.clone(),
             recipe_name: self.header.recipe_name.clone(),
             step,
-            question: self.mask.quotation(ended.error.as_deref().unwrap_or_default()).into_owned(),
+            question: self.mask.quotation(asked).into_owned(),
             choices: Vec::new(),
             fields: Vec::new(),
             show: Vec::new(),
