@@ -240,7 +240,8 @@ fn an_agent_that_is_asked_again_is_told_why() {
 
 /// What a model says to each agent of a task.
 fn scripted(server: &ModelServer) {
-    let made = "{\"criterion\":\"new.txt is there\",\"done\":true,\"evidence\":[{\"path\":\"new.txt\",\"line\":1}]}";
+    let made =
+        "{\"criterion\":\"new.txt is there\",\"done\":true,\"evidence\":[{\"path\":\"new.txt\",\"line\":1}]}";
     for (prompt, markers) in [
         ("Classify this task", "[[say:{\"task_type\":\"Development\",\"goal\":\"a new file\",\"success_criteria\":[\"new.txt is there\"]}]]".to_owned()),
         ("Find out what this task means", "[[say:{\"summary\":\"s\",\"places\":[],\"criteria\":[{\"criterion\":\"new.txt is there\",\"done\":false}]}]]".to_owned()),
@@ -257,7 +258,8 @@ fn scripted(server: &ModelServer) {
 
 /// A repository with one file.
 fn with_repository(server: &ModelServer) -> TestEnv {
-    let env = world(server).file("~/.gitconfig", "[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n");
+    let env = world(server)
+        .file("~/.gitconfig", "[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n");
     let made = env.shell("git init -q repo && cd repo && echo one > file && git add . && git commit -qm one");
     assert_eq!(made.code, 0, "{}", made.all());
     env.env("IS_SANDBOX", "1")
@@ -271,14 +273,34 @@ fn a_development_task_goes_from_the_worktree_to_the_commit() {
         scripted(&server);
         let env = with_repository(&server);
         let output = env.run([
-            "do", "-C", "repo", "--agent-binary", program, "--type", "Development", "--single", "--verify", "grep -q made new.txt",
-            "--output-format", "json", "Add a new file",
+            "do",
+            "-C",
+            "repo",
+            "--agent-binary",
+            program,
+            "--type",
+            "Development",
+            "--single",
+            "--verify",
+            "grep -q made new.txt",
+            "--output-format",
+            "json",
+            "Add a new file",
         ]);
         assert_eq!(output.code, 0, "{program} {}", output.all());
         let told = output.json()["orchestration"].clone();
-        assert_eq!((&told["goal_status"], &told["workstreams"][0]["terminal_state"]), (&"ACHIEVED".into(), &"IMPLEMENTED_VERIFIED".into()), "{program} {told}");
+        assert_eq!(
+            (&told["goal_status"], &told["workstreams"][0]["terminal_state"]),
+            (&"ACHIEVED".into(), &"IMPLEMENTED_VERIFIED".into()),
+            "{program} {told}"
+        );
         let seen = env.shell("cd repo; git show feat/add-a-new-file:new.txt; git status --porcelain; git log --oneline main..feat/add-a-new-file | wc -l");
-        assert_eq!(seen.stdout.split_whitespace().collect::<Vec<_>>(), ["made", "1"], "{program} {}", seen.all());
+        assert_eq!(
+            seen.stdout.split_whitespace().collect::<Vec<_>>(),
+            ["made", "1"],
+            "{program} {}",
+            seen.all()
+        );
     }
 }
 
@@ -289,9 +311,24 @@ fn an_investigation_ends_with_findings() {
         let server = server();
         scripted(&server);
         let env = with_repository(&server);
-        let output = env.run(["do", "-C", "repo", "--agent-binary", program, "--type", "Investigation", "--single", "Investigate why it says one"]);
+        let output = env.run([
+            "do",
+            "-C",
+            "repo",
+            "--agent-binary",
+            program,
+            "--type",
+            "Investigation",
+            "--single",
+            "Investigate why it says one",
+        ]);
         assert_eq!(output.code, 0, "{program} {}", output.all());
-        assert_eq!(output.stdout, "Because of line one.\n\n- it says one (file:1)\n", "{program} {}", output.all());
+        assert_eq!(
+            output.stdout,
+            "Because of line one.\n\n- it says one (file:1)\n",
+            "{program} {}",
+            output.all()
+        );
         let status = env.shell("git -C repo status --porcelain");
         assert_eq!((status.stdout.as_str(), env.path("repo.worktrees").exists()), ("", false), "{program}");
     }

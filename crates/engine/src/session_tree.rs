@@ -365,8 +365,7 @@ mod tests {
         tree.complete("run-2", at(1));
         tree.settle(at(2), |_| false);
         assert_eq!(tree.active(), 0);
-        let owner =
-            SessionOwner { run_id: Some("run".to_owned()), pid: Some(7), ..SessionOwner::default() };
+        let owner = SessionOwner { run_id: Some("run".to_owned()), pid: Some(7), ..SessionOwner::default() };
         tree.revive("run", &owner);
         let active: Vec<&String> =
             tree.sessions.iter().filter(|(_, session)| session.is_active()).map(|(id, _)| id).collect();

@@ -78,7 +78,10 @@ fn an_issue_of_the_task_is_in_every_prompt() {
 fn without_a_named_repository_no_issue_is_filed() {
     let (env, set) = filing();
     let env = env.env("API_TOKEN", "tok-3141592653");
-    env.write("mine.yaml", "name: mine\nsteps: [{id: work, command: 'echo \"bad tok-3141592653 in $HOME\" >&2; exit 7'}]\n");
+    env.write(
+        "mine.yaml",
+        "name: mine\nsteps: [{id: work, command: 'echo \"bad tok-3141592653 in $HOME\" >&2; exit 7'}]\n",
+    );
     let report = reported(&env, &["--set", &set, "File an issue about it and add a new file"]);
     assert_eq!((&report["dedup"], &report["issue_url"]), (&"off".into(), &Json::Null));
     let file = std::fs::read_to_string(report["file"].as_str().unwrap()).unwrap();
@@ -93,14 +96,23 @@ fn equal_failures_are_one_issue() {
     let (env, set) = filing();
     let args = ["--set", &set, "--file-issues", "shop/web", "Add a new file"];
     let first = reported(&env, &args);
-    assert_eq!((&first["dedup"], &first["issue_url"]), (&"created".into(), &"https://example.com/issues/1".into()));
+    assert_eq!(
+        (&first["dedup"], &first["issue_url"]),
+        (&"created".into(), &"https://example.com/issues/1".into())
+    );
     let again = reported(&env, &args);
-    assert_eq!((&again["dedup"], &again["file"].as_str().map(name)), (&"commented".into(), &first["file"].as_str().map(name)));
+    assert_eq!(
+        (&again["dedup"], &again["file"].as_str().map(name)),
+        (&"commented".into(), &first["file"].as_str().map(name))
+    );
     assert!(shell(&env, "cat ~/comment-1").contains("2 times"));
     // older than the window: one that takes its place
     let old = "sed -i '1s/.*/2020-01-01T00:00:00Z OPEN/' ~/issue-1";
     shell(&env, old);
-    shell(&env, "find \"$RECIPE_RUNNER_HOME\" -name '*issue*' -type f -exec sed -i 's/\"created_at\":\"[^\"]*\"/\"created_at\":\"2020-01-01T00:00:00Z\"/; s/\"created_at\": \"[^\"]*\"/\"created_at\": \"2020-01-01T00:00:00Z\"/' {} +");
+    shell(
+        &env,
+        "find \"$RECIPE_RUNNER_HOME\" -name '*issue*' -type f -exec sed -i 's/\"created_at\":\"[^\"]*\"/\"created_at\":\"2020-01-01T00:00:00Z\"/; s/\"created_at\": \"[^\"]*\"/\"created_at\": \"2020-01-01T00:00:00Z\"/' {} +",
+    );
     let rollup = reported(&env, &args);
     assert_eq!(rollup["dedup"], "rollup", "{rollup}");
     assert!(shell(&env, "cat ~/issue-2").contains("#1"));
@@ -122,8 +134,16 @@ fn a_refused_login_is_tried_once() {
     let args = ["--set", &set, "--file-issues", "shop/web", "--rounds", "3", "Add a new file"];
     let output = task(&env, &args);
     assert_eq!(output.code, 1, "{}", output.all());
-    assert_eq!(gh_calls(&env).lines().filter(|call| call.starts_with("issue")).count(), 1, "{}", gh_calls(&env));
+    assert_eq!(
+        gh_calls(&env).lines().filter(|call| call.starts_with("issue")).count(),
+        1,
+        "{}",
+        gh_calls(&env)
+    );
     let told = orchestration(&output);
     let reports = told["recovery"].as_array().unwrap().iter().filter(|entry| entry["stage"] == "report");
-    assert!(reports.into_iter().all(|report| report["dedup"] == "local" && report["file"].is_string()), "{told}");
+    assert!(
+        reports.into_iter().all(|report| report["dedup"] == "local" && report["file"].is_string()),
+        "{told}"
+    );
 }

@@ -39,14 +39,18 @@ fn killed_after(milliseconds: u64) {
     assert!(twice.len() <= 1, "killed after {milliseconds} ms: {twice:?}, but one agent was in flight");
     assert!(twice.iter().all(|part| asked(&env, part) == 2), "killed after {milliseconds} ms");
     if !twice.is_empty() {
-        assert!(shell(&env, "cat ~/asked-*").contains("You have worked on this task before, and were interrupted"));
+        assert!(
+            shell(&env, "cat ~/asked-*")
+                .contains("You have worked on this task before, and were interrupted")
+        );
     }
     assert_eq!(gh_calls(&env).matches("pr create").count(), 1, "{}", gh_calls(&env));
     assert_eq!((branches(&env).len(), checkout(&env)), (1, before), "killed after {milliseconds} ms");
     let branch = branches(&env).remove(0);
     let files = shell(&env, &format!("git -C repo diff --name-only main {branch}"));
     assert_eq!(files, "new.txt");
-    let pushed = shell(&env, &format!("git --git-dir remote.git rev-parse {branch}; git -C repo rev-parse {branch}"));
+    let pushed =
+        shell(&env, &format!("git --git-dir remote.git rev-parse {branch}; git -C repo rev-parse {branch}"));
     assert_eq!(pushed.lines().next(), pushed.lines().nth(1), "killed after {milliseconds} ms");
 }
 
@@ -72,7 +76,10 @@ fn a_removed_worktree_is_made_again_and_a_lost_branch_is_named() {
     env.write("~/go", "");
     let run = env.run_ids().remove(0);
     let commit = shell(&env, "git -C repo rev-parse feat/add-a-new-file");
-    shell(&env, "rm -r repo.worktrees; git -C repo worktree prune; git -C repo branch -q -D feat/add-a-new-file");
+    shell(
+        &env,
+        "rm -r repo.worktrees; git -C repo worktree prune; git -C repo branch -q -D feat/add-a-new-file",
+    );
     let lost = env.run(["resume", &run]);
     assert_eq!(lost.code, 5, "{}", lost.all());
     assert!(lost.stderr.contains(&commit) && lost.stderr.contains("feat/add-a-new-file"), "{}", lost.all());

@@ -72,7 +72,10 @@ fn m1_a_split_that_is_too_deep_is_done_in_one_execution() {
     let output = env.run(["do", "-C", "repo", "Add a new file"]);
     assert_eq!(output.code, 0, "{}", output.all());
     let told = orchestration(&env.run(["show", "--output-format", "json"]));
-    assert_eq!((&told["route"]["kind"], &told["route"]["guard"]), (&"single".into(), &"BLOCKED:depth".into()));
+    assert_eq!(
+        (&told["route"]["kind"], &told["route"]["guard"]),
+        (&"single".into(), &"BLOCKED:depth".into())
+    );
     assert_eq!((&told["session"]["guard"], &told["session"]["depth"]), (&"BLOCKED:depth".into(), &2.into()));
     is_mode(&told, "recursion_limit", "route", "BLOCKED:depth");
     assert!(stage(&told, "adapt")["skipped"].is_string(), "{told}");

@@ -21,7 +21,9 @@ fn workstreams_work_at_the_same_time_or_one_after_the_other() {
     let told = task_ends(&env, &["Write alpha and beta"], 0);
     assert_eq!(times(&env), ["begin", "begin", "end", "end"], "{told}");
     let base = shell(&env, "git -C repo rev-parse main");
-    assert!(told["workstreams"].as_array().unwrap().iter().all(|stream| stream["base_commit"] == base.as_str()));
+    assert!(
+        told["workstreams"].as_array().unwrap().iter().all(|stream| stream["base_commit"] == base.as_str())
+    );
     let one = world(&format!("{TWO}\n{TIMED}"));
     task_ends(&one, &["--set", "max_parallel=1", "Write alpha and beta"], 0);
     assert_eq!(times(&one), ["begin", "end", "begin", "end"]);
@@ -48,10 +50,15 @@ fn a_workstream_is_a_session_one_level_deeper() {
     .file("~/inner.yaml", "name: inner\nsteps: [{id: a, command: 'cp \"$AMPLIHACK_SESSION_TREE_DIR/$AMPLIHACK_TREE_ID.json\" ~/inner-tree'}]\n");
     let told = task_ends(&env, &["Write alpha and beta"], 0);
     let run = told["session"]["id"].as_str().unwrap();
-    let read = |name: &str| -> Json { serde_json::from_slice(&std::fs::read(env.path(name)).unwrap()).unwrap() };
+    let read =
+        |name: &str| -> Json { serde_json::from_slice(&std::fs::read(env.path(name)).unwrap()).unwrap() };
     let tree = read("~/tree-alpha");
-    let streams: Vec<&Json> =
-        tree["sessions"].as_object().unwrap().values().filter(|session| session["kind"] == "workstream").collect();
+    let streams: Vec<&Json> = tree["sessions"]
+        .as_object()
+        .unwrap()
+        .values()
+        .filter(|session| session["kind"] == "workstream")
+        .collect();
     assert!(!streams.is_empty(), "{tree}");
     for stream in streams {
         assert_eq!((&stream["depth"], &stream["parent"]), (&json!(1), &json!(run)), "{tree}");
@@ -64,7 +71,8 @@ fn a_workstream_is_a_session_one_level_deeper() {
     assert!(parent.starts_with(&format!("{run}-")), "{inner}");
     let state = env.state().join("trees").join(format!("{run}.json"));
     let after: Json = serde_json::from_slice(&std::fs::read(state).unwrap()).unwrap();
-    let active = after["sessions"].as_object().unwrap().values().filter(|session| session["status"] == "active");
+    let active =
+        after["sessions"].as_object().unwrap().values().filter(|session| session["status"] == "active");
     assert_eq!(active.count(), 0, "{after}");
 }
 
@@ -91,10 +99,19 @@ fn the_workstreams_of_a_file_are_carried_out() {
     env.write("bad.json", json!([{ "task": "Write broken" }, { "task": "Write z" }]).to_string());
     let output = env.shell("cd repo; \"$RUNNER\" orch run ../bad.json");
     assert_eq!(output.code, 1, "{}", output.all());
-    assert!(output.stdout.contains("FAILED  Write broken") && output.stdout.contains("OK      Write z"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("FAILED  Write broken") && output.stdout.contains("OK      Write z"),
+        "{}",
+        output.stdout
+    );
     env.write("none.json", "[]");
     let output = env.shell("cd repo; \"$RUNNER\" orch run ../none.json");
-    assert_eq!((output.code, output.stdout.lines().next()), (0, Some("PARALLEL WORKSTREAM REPORT")), "{}", output.all());
+    assert_eq!(
+        (output.code, output.stdout.lines().next()),
+        (0, Some("PARALLEL WORKSTREAM REPORT")),
+        "{}",
+        output.all()
+    );
     for wrong in ["{}", "no json", "[7]", "[{}]", r#"[{"task": "x", "issue": "soon"}]"#, r#"[{"task": 7}]"#] {
         env.write("wrong.json", wrong);
         let output = env.shell("cd repo; \"$RUNNER\" orch run ../wrong.json");
@@ -119,7 +136,9 @@ fn the_recipes_of_a_file_are_found_as_the_command_line_finds_them() {
 // 23
 #[test]
 fn a_resume_carries_out_only_what_is_missing() {
-    let env = world("plan() { case $PWD in *beta) [ -e \"$HOME/ok\" ] || exit 3 ;; esac; echo '{\"steps\":[]}'; }\nimplement() { echo \"${PWD##*/}\" >> \"$HOME/implemented\"; echo new > new.txt; echo done; }");
+    let env = world(
+        "plan() { case $PWD in *beta) [ -e \"$HOME/ok\" ] || exit 3 ;; esac; echo '{\"steps\":[]}'; }\nimplement() { echo \"${PWD##*/}\" >> \"$HOME/implemented\"; echo new > new.txt; echo done; }",
+    );
     env.write("list.json", json!([{ "task": "alpha" }, { "task": "beta" }]).to_string());
     let output = env.shell("cd repo; \"$RUNNER\" orch run ../list.json");
     assert_eq!(output.code, 1, "{}", output.all());

@@ -60,6 +60,9 @@ pub(super) async fn begin(caller: &Caller, host: &Host) -> Result<StartFacts, Ve
     let repository = WorkRepository::at(&dir, &caller.env);
     let checkout = repository.facts().await;
     let mut notes = Vec::new();
+    if caller.opened.header.request.as_ref().is_some_and(|request| request.options.auto_fix.is_some()) {
+        notes.push("`--auto-fix` has no effect on a task: its rounds take that place".to_owned());
+    }
     if checkout.dirty_files > 0 && caller.text("workspace") != "in_place" {
         let count = checkout.dirty_files;
         notes.push(format!("{count} uncommitted files of your checkout are not in the worktree"));
@@ -82,7 +85,11 @@ pub(super) async fn begin(caller: &Caller, host: &Host) -> Result<StartFacts, Ve
             gh: checkout.gh,
         },
         ask_classifier: !given.is_some_and(|given| is_light(given) || needs_no_split),
-        brief: [brief(caller, &task, &hints([caller.text("guidance"), issues.clone()]))].into_iter().chain(shown).collect::<Vec<_>>().join("\n\n"),
+        brief: [brief(caller, &task, &hints([caller.text("guidance"), issues.clone()]))]
+            .into_iter()
+            .chain(shown)
+            .collect::<Vec<_>>()
+            .join("\n\n"),
         issues,
         listing: listing(&dir),
         session,
@@ -123,7 +130,8 @@ pub(super) fn listing(dir: &std::path::Path) -> String {
         let mark = if entry.path().is_dir() { "/" } else { "" };
         format!("{}{mark}", entry.file_name().to_string_lossy())
     };
-    let mut names: Vec<String> = entries.map(name).filter(|name| ![".git", ".git/"].contains(&name.as_str())).collect();
+    let mut names: Vec<String> =
+        entries.map(name).filter(|name| ![".git", ".git/"].contains(&name.as_str())).collect();
     names.sort();
     let rest = names.len().saturating_sub(NAMES);
     names.truncate(NAMES);

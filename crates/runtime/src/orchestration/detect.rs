@@ -105,7 +105,8 @@ pub(super) async fn detect(caller: &Caller) -> Detected {
 
 /// The mode of one failed step.
 fn mode_of(leaf: &LeafFailure, hollow: bool) -> FailureMode {
-    let facts = RoundFacts { any_step_ran: true, failure: Some(leaf.clone()), hollow, ..RoundFacts::default() };
+    let facts =
+        RoundFacts { any_step_ran: true, failure: Some(leaf.clone()), hollow, ..RoundFacts::default() };
     failure_mode(&facts).unwrap_or(FailureMode::RecipeFailure)
 }
 

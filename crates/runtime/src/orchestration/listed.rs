@@ -102,8 +102,9 @@ async fn stream(
     let (described, asked) = (listed.description.as_ref(), listed.task.as_ref());
     let task = ListedStream::text(asked).or_else(|| ListedStream::text(described));
     let number = at + 1;
-    let task =
-        task.ok_or_else(|| VerbError::Failed(format!("workstream {number} has no `task` and no `description`")))?;
+    let task = task.ok_or_else(|| {
+        VerbError::Failed(format!("workstream {number} has no `task` and no `description`"))
+    })?;
     let name = ListedStream::text(described).unwrap_or(task).to_owned();
     let wanted = WantedWorkspace {
         task: name.clone(),
@@ -153,12 +154,20 @@ pub(super) async fn report(caller: &Caller, host: &Host) -> StreamReport {
         let notes = commit_rest(caller, &stream).await;
         let work = watched(caller, &stream.workspace).done().await;
         let is_success = has_run(round, &stream) && is_done(round, &stream.name);
-        if is_success { report.succeeded += 1 } else { report.failed += 1 }
+        if is_success {
+            report.succeeded += 1
+        } else {
+            report.failed += 1
+        }
         let word = if is_success { "OK" } else { "FAILED" };
         let branch = stream.workspace.branch.clone().unwrap_or_default();
         let why = if is_success { String::new() } else { format!("; {}", failure(round, &stream)) };
-        let counts = format!("{}, {}", counted(work.commits.len(), "commit"), counted(work.changed_files, "file"));
-        lines.push(format!("{word:<6}  {}: {branch} in {}: {counts}{why}", stream.name, stream.workspace.path));
+        let counts =
+            format!("{}, {}", counted(work.commits.len(), "commit"), counted(work.changed_files, "file"));
+        lines.push(format!(
+            "{word:<6}  {}: {branch} in {}: {counts}{why}",
+            stream.name, stream.workspace.path
+        ));
         lines.extend(notes.into_iter().map(|note| format!("        {note}")));
     }
     let total = report.succeeded + report.failed;

@@ -109,7 +109,10 @@ async fn carry_out(verb: &RunVerb, caller: &Caller, host: &Host) -> Result<VerbR
         RunVerb::Evidence => Ok(result(&round_evidence::evidence(caller).await)),
         RunVerb::Detect => {
             let detected = detect::detect(caller).await;
-            rounds(caller.state()).last().iter().for_each(|round| stream_sessions::end(&session(caller, host), round));
+            rounds(caller.state())
+                .last()
+                .iter()
+                .for_each(|round| stream_sessions::end(&session(caller, host), round));
             Ok(VerbResult { say: detected.line(), ..result(&detected) })
         }
         RunVerb::Report => Ok(result(&detect::report(caller, host).await?)),

@@ -87,7 +87,11 @@ impl Runs {
         }
         let before = session.trees.look(&tree.id).sessions.remove(run_id);
         let task_digest = before.and_then(|before| before.task_digest);
-        match session.trees.register(&tree.id, NewSession { task_digest, ..own_session(&tree, run_id) }, tree.limits()) {
+        match session.trees.register(
+            &tree.id,
+            NewSession { task_digest, ..own_session(&tree, run_id) },
+            tree.limits(),
+        ) {
             Ok(registered) => {
                 session.is_registered = true;
                 session.warning = registered.warning;

@@ -333,6 +333,7 @@ impl Story {
             agents: AgentSettings::default(),
             host: self.host(),
             loader: &self.shelf,
+            restore: &|_, _| Vec::new(),
             origin: None,
         };
         self.runs().resume_opened(self.runs().open(folder)?, resume, watcher)

@@ -39,7 +39,9 @@ pub struct FailedCheck {
 impl RunState {
     /// Why the agent of a step is asked again, if it is.
     pub fn asked_again(&self, path: &str) -> Option<&AskedAgain> {
-        self.asked_again.get(path).filter(|again| !again.checks.is_empty() || again.own.is_some() || again.cut_off)
+        self.asked_again
+            .get(path)
+            .filter(|again| !again.checks.is_empty() || again.own.is_some() || again.cut_off)
     }
 
     /// Notes the end of a step: one that has done its work is not asked again.
