@@ -268,3 +268,73 @@ fn a_run_with_compat_has_the_program_and_others_do_not() {
     env.write("go", "");
     assert_eq!(env.run(["resume", "last"]).code, 0);
 }
+
+/// A recipe of the same shape as the orchestrator of another runner: classify, normalise, guard, execute, judge.
+const ORCHESTRATOR: &str = r#"name: other-orchestrator
+context: {task_description: "", repo_path: "."}
+steps:
+  - {id: classify, prompt: "Classify: {{task_description}}", output: plan}
+  - {id: kind, command: 'printf %s "$PLAN" | amplihack orch helper extract-field --field task_type --default Development | amplihack orch helper normalise-type', output: task_type}
+  - {id: count, command: 'printf %s "$PLAN" | amplihack orch helper count-workstreams', output: workstream_count}
+  - {id: session, command: 'amplihack session-tree register --json', parse_json: true}
+  - {id: guard, command: 'amplihack session-tree check', output: guard}
+  - {id: answer, condition: "task_type == 'Q&A'", prompt: "Answer: {{task_description}}", output: round_1_result}
+  - {id: single, condition: "task_type == 'Development' and workstream_count == 1", command: 'amplihack recipe run leaf -c "task_description=$TASK_DESCRIPTION"', output: round_1_result}
+  - {id: file, condition: "task_type == 'Development' and workstream_count != 1 and guard == 'ALLOWED'", command: 'printf %s "$PLAN" | amplihack orch helper build-workstreams-config', output: workstreams_file}
+  - {id: parallel, condition: "workstreams_file", command: 'cd "$REPO_PATH" && amplihack orch run -- "$WORKSTREAMS_FILE"', output: round_1_result}
+  - {id: judge, condition: "task_type != 'Q&A'", prompt: "Verdict: {{round_1_result}}", output: verdict_text}
+  - {id: verdict, condition: "task_type != 'Q&A'", command: 'printf %s "$VERDICT_TEXT" | amplihack orch helper extract-field --field verdict | amplihack orch helper normalise-verdict'}
+"#;
+
+// 46
+#[test]
+fn an_orchestrator_of_another_runner_goes_all_its_ways() {
+    let script = r#"case $P in
+  *Classify:*where*) echo '{"task_type":"Q&A","goal":"g"}' ;;
+  *Classify:*both*) echo 'Plan: ```json {"task_type":"Development","goal":"g","workstreams":[{"name":"one"},{"name":"two"}]} ```' ;;
+  *Classify:*) echo '{"task_type":"dev","goal":"g"}' ;;
+  *Answer:*) echo 'In exit.rs.' ;;
+  *Verdict:*leaf*) echo '{"verdict":"HOLLOW"}' ;;
+  *Verdict:*) echo '{"verdict":"PASS"}' ;;
+  *) echo done ;;
+esac"#;
+    let env = TestEnv::scripted(env!("CARGO_BIN_EXE_recipe-runner-rs"), script)
+        .env("IS_SANDBOX", "1")
+        .file("~/.gitconfig", "[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n")
+        .file("other.yaml", ORCHESTRATOR)
+        .file("recipes/leaf.yaml", "name: leaf\nsteps: [{id: a, command: 'echo leaf: {{task_description}}'}]\n")
+        .file("recipes/default-workflow.yaml", "name: default-workflow\nsteps: [{id: a, working_dir: '{{repo_path}}', command: 'echo made > made.txt'}]\n");
+    let made = env.shell("git init -q repo && cd repo && echo one > file && git add . && git commit -qm one");
+    assert_eq!(made.code, 0, "{}", made.all());
+    let run = |task: &str| {
+        let set = format!("task_description={task}");
+        env.run([
+            "other.yaml",
+            "--compat",
+            "--output-format",
+            "json",
+            "--set",
+            &set,
+            "--set",
+            "repo_path=repo",
+        ])
+    };
+    let question = run("where is it?");
+    assert_eq!(
+        (question.code, question.value("round_1_result")),
+        (0, "In exit.rs.".into()),
+        "{}",
+        question.all()
+    );
+    let single = run("Add a flag");
+    assert_eq!(single.code, 0, "{}", single.all());
+    assert_eq!(single.value("verdict"), "HOLLOW_SUCCESS");
+    let both = run("do both");
+    assert_eq!(both.code, 0, "{}", both.all());
+    let report = both.value("round_1_result");
+    let report = report.as_str().unwrap_or_default();
+    assert!(report.starts_with("PARALLEL WORKSTREAM REPORT\nOK      one"), "{report}");
+    assert!(report.contains("OK      two") && both.value("verdict") == "WORK_VERIFIED", "{}", both.all());
+    let branches = env.shell("git -C repo show feat/orch-1-one:made.txt feat/orch-2-two:made.txt");
+    assert_eq!(branches.stdout, "made\nmade\n", "{}", branches.all());
+}

@@ -91,6 +91,9 @@ impl Labels {
     }
 }
 
+/// The beginning of a line that tells how a task goes.
+const TASK_LINE: &[u8] = b"[do] ";
+
 /// The look of lines: what comes before each, and its style.
 pub(crate) struct Margin {
     before: String,
@@ -102,6 +105,10 @@ impl Margin {
     /// A line, without its newline.
     pub(crate) fn line(&self, line: &[u8]) -> String {
         let text = printable(line, self.keep);
+        // lines about a task are no output of a program: they look the same everywhere
+        if line.starts_with(TASK_LINE) && self.before == "! " {
+            return text;
+        }
         match self.dim {
             Some(dim) => format!("{}{dim}{text}{dim:#}", self.before),
             None => format!("{}{text}", self.before),

@@ -39,6 +39,8 @@ pub(crate) fn block(task: &TaskReport, result: &RunResult, hints: &Hints) -> Str
         }
         _ => format!("resume {run}"),
     };
-    let facts = ClosingFacts { resume_command: Some(hints.command(&resume)), ..task.closing.clone() };
+    // a run that is alive needs no other process
+    let resume = task.told.stop_reason.map(|_| hints.command(&resume));
+    let facts = ClosingFacts { resume_command: resume, ..task.closing.clone() };
     closing_block(&task.told, &facts)
 }

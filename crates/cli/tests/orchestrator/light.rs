@@ -44,6 +44,9 @@ fn a_blank_task_is_refused() {
     assert_eq!(blank.code, 5, "{}", blank.all());
     assert!(blank.all().contains("the task is blank"), "{}", blank.all());
     assert_eq!(env.run(["do", "-C", "repo"]).code, 4, "stdin is empty");
+    let screen = env.screen(80, 24, "\"$RUNNER\" do -C repo; echo \"exit $?\"");
+    let lines = screen.lines();
+    assert!(lines.iter().any(|line| line.starts_with("exit 4")), "{lines:?}");
     assert!(parts(&env).is_empty());
 }
 
@@ -60,7 +63,7 @@ fn a_question_is_answered_on_stdout_alone() {
         output.all()
     );
     assert!(
-        output.stderr.contains("ANSWERED") && output.stderr.contains("[do] route: Q&A"),
+        output.stderr.contains("ANSWERED") && output.stderr.contains("\n[do] route: Q&A"),
         "{}",
         output.all()
     );
@@ -139,10 +142,15 @@ fn a_plan_and_a_dry_run_change_nothing() {
     assert_eq!(plan.code, 0, "{}", plan.all());
     let told = orchestration(&plan);
     assert_eq!((&told["route"]["kind"], &told["route"]["publish"]), (&"single".into(), &"pr".into()));
-    assert_eq!(parts(&env), ["classify"]);
+    let text = env.run(["do", "-C", "repo", "--plan", "--auto-fix", "Open a PR that adds a file"]);
+    assert!(text.stdout.contains("- feat/open-a-pr-that-adds-a-file"), "{}", text.all());
+    assert!(text.stdout.contains("At most: 3 rounds, 60 agent calls, 240 minutes"), "{}", text.all());
+    let notes = orchestration(&env.run(["show", "--output-format", "json"]))["notes"].to_string();
+    assert!(notes.contains("--auto-fix"), "{notes}");
+    assert_eq!(parts(&env), ["classify", "classify"]);
     let dry = env.run(["do", "-C", "repo", "--dry-run", "Add a file"]);
     assert_eq!(dry.code, 0, "{}", dry.all());
-    assert_eq!(parts(&env), ["classify"]);
+    assert_eq!(parts(&env), ["classify", "classify"]);
     assert!(branches(&env).is_empty() && !env.path("repo.worktrees").exists());
     assert_eq!(checkout(&env), before);
 }

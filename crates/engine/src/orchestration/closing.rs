@@ -31,7 +31,8 @@ pub fn closing_block(result: &Orchestration, facts: &ClosingFacts) -> String {
     line("task type", task_type(result));
     for stream in &result.workstreams {
         line("branch", branch(stream, facts));
-        line("failed", stream.error.as_ref().map(|error| format!("{}: {error}", stream.name)));
+        let is_one = result.workstreams.len() == 1;
+        line("failed", stream.error.as_deref().map(|error| failed(stream, error, is_one)));
     }
     line("checks", Some(facts.checks.join("; ")));
     line("failures", Some(failures(result)));
@@ -46,6 +47,17 @@ pub fn closing_block(result: &Orchestration, facts: &ClosingFacts) -> String {
         line("note", Some(note.clone()));
     }
     block.join("\n")
+}
+
+/// Why a workstream failed, in one line.
+fn failed(stream: &WorkstreamResult, error: &str, is_one: bool) -> String {
+    let first = error.lines().next().unwrap_or_default().trim();
+    // the rest is a list or an output, which `show` has
+    let first = match first.strip_suffix(':') {
+        Some(text) => text.rsplit_once(": ").map_or(text, |(before, _)| before),
+        None => first,
+    };
+    if is_one { first.to_owned() } else { format!("{}: {first}", stream.name) }
 }
 
 fn headline(result: &Orchestration) -> String {
@@ -86,7 +98,7 @@ fn reason_text(reason: StopReason) -> &'static str {
 fn missing(result: &Orchestration) -> Option<String> {
     let is_open =
         matches!(result.goal_status, GoalStatus::Partial | GoalStatus::NotAchieved | GoalStatus::Hollow);
-    is_open.then(|| result.detail.clone())
+    is_open.then(|| result.detail.lines().next().unwrap_or_default().to_owned())
 }
 
 fn task_type(result: &Orchestration) -> Option<String> {

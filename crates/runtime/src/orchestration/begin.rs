@@ -60,6 +60,9 @@ pub(super) async fn begin(caller: &Caller, host: &Host) -> Result<StartFacts, Ve
     let repository = WorkRepository::at(&dir, &caller.env);
     let checkout = repository.facts().await;
     let mut notes = Vec::new();
+    if caller.opened.header.request.as_ref().is_some_and(|request| request.options.auto_fix.is_some()) {
+        notes.push("`--auto-fix` has no effect on a task: its rounds take that place".to_owned());
+    }
     if checkout.dirty_files > 0 && caller.text("workspace") != "in_place" {
         let count = checkout.dirty_files;
         notes.push(format!("{count} uncommitted files of your checkout are not in the worktree"));

@@ -56,7 +56,7 @@ fn closing_facts(opened: &OpenedRun, told: &Orchestration) -> ClosingFacts {
     ClosingFacts {
         agent_calls: opened.usage().runs,
         cost_usd: opened.usage().cost_usd,
-        checks: work.map(checks).unwrap_or_default(),
+        checks: work.map(checks).unwrap_or_default().into_iter().chain(reviews(opened)).collect(),
         checkout_unchanged: !told.ending.notes.iter().any(|note| note.starts_with(MOVED)),
         resume_command: None,
     }
@@ -75,6 +75,17 @@ fn checks(work: &WorkEvidence) -> Vec<String> {
         }
     };
     work.checks.iter().map(check).collect()
+}
+
+/// What reviewers said at the end, a sentence for each workstream that was reviewed.
+fn reviews(opened: &OpenedRun) -> Vec<String> {
+    let all = rounds(&opened.state);
+    let Some(round) = all.last() else { return Vec::new() };
+    let by = opened.state.root().context.get("review_agent").map(|name| name.render().trim().to_owned());
+    let by = by.filter(|name| !name.is_empty()).map(|name| format!(" by {name}")).unwrap_or_default();
+    let ends = round.executed().into_iter().filter_map(|executed| executed.ended(round.state)?.approved);
+    let word = |approved: bool| if approved { "approved" } else { "changes requested" };
+    ends.map(|approved| format!("review{by}: {}", word(approved))).collect()
 }
 
 /// Whether the run only plans.

@@ -16,6 +16,9 @@ use super::{
     streams::{PlacedStream, is_done},
 };
 
+/// What a round misses that changed nothing.
+const NOTHING: &str = "nothing changed, and nothing shows that no change is needed";
+
 /// The verdict about a round.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct JudgedRound {
@@ -148,6 +151,7 @@ fn reflection(caller: &Caller, evidence: &RoundEvidence) -> Reflection {
         let is_reached = matches!(status, GoalStatus::Achieved | GoalStatus::Answered);
         let detail = match is_said || is_reached {
             true => evidence.said.clone(),
+            false if status == GoalStatus::NotAchieved => NOTHING.to_owned(),
             false => evidence.reasons.join("; "),
         };
         return Reflection { status, detail, criteria: Vec::new(), missing: None, by: JudgedBy::Rules };

@@ -1,8 +1,11 @@
 //! The way of a task, with what people and later steps read about it: `orch route`.
 
-use engine::orchestration::{
-    Basis, Classification, ClassificationAnswer, Guard, Publish, Route, RouteDecision, RouteKind,
-    RouteRequest, Workflows, decide_route,
+use engine::{
+    branch_name,
+    orchestration::{
+        Basis, Classification, ClassificationAnswer, Guard, Publish, Route, RouteDecision, RouteKind,
+        RouteRequest, RoutedWorkstream, TaskType, Workflows, decide_route,
+    },
 };
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +86,7 @@ pub(super) fn route(caller: &Caller) -> Routed {
         confirm_publish: if ["publish", "both"].contains(&confirm.as_str()) { "publish" } else { "none" }
             .to_owned(),
         brief: brief(caller, &task, &hints([caller.text("guidance"), started.issues.clone()])),
-        text: text(&route, &notes),
+        text: [text(&route, &notes), outlook(caller, &route, &started)].concat(),
         route,
         classification,
         notes,
@@ -94,6 +97,38 @@ pub(super) fn route(caller: &Caller) -> Routed {
 fn answer(caller: &Caller) -> Option<ClassificationAnswer> {
     let step = caller.sibling_state("classify").filter(|step| step.attempt > 0)?;
     ClassificationAnswer::read(step.value.as_ref()?)
+}
+
+/// The branches that a task would have, and what it may spend.
+fn outlook(caller: &Caller, route: &Route, started: &StartFacts) -> String {
+    let mut lines = Vec::new();
+    let is_worktree = started.repository.has_commit() && caller.text("workspace") != "in_place";
+    let existing = caller.text("existing_branch");
+    if is_worktree && (route.kind == RouteKind::Parallel || route.task_type == TaskType::Development) {
+        let (prefix, issue) = (caller.text("branch_prefix"), caller.text("issue_number"));
+        let issue = Some(issue.as_str()).filter(|issue| !issue.is_empty());
+        let task = caller.text("task_description");
+        let text = |stream: &RoutedWorkstream| match route.kind {
+            RouteKind::Parallel => stream.name.clone(),
+            _ => task.clone(),
+        };
+        let name = |stream: &RoutedWorkstream| match existing.is_empty() {
+            true => branch_name::branch(&prefix, issue, branch_name::slug(&text(stream)).as_deref()),
+            false => existing.clone(),
+        };
+        lines
+            .push(format!("Branches:\n{}", bullets(&route.workstreams.iter().map(name).collect::<Vec<_>>())));
+    }
+    let given = &caller.opened.header.options.budget;
+    let own = &caller.opened.plan.root().budget;
+    let calls = given.agent_runs.or(own.agent_runs).map(|calls| format!("{calls} agent calls"));
+    let minutes = given.minutes.or(own.minutes).map(|minutes| format!("{minutes} minutes"));
+    let usd = given.usd.or(own.usd).map(|usd| format!("{usd} USD"));
+    let rounds = matches!(route.kind, RouteKind::Single | RouteKind::Parallel | RouteKind::Operate)
+        .then(|| format!("{} rounds", caller.text("max_rounds")));
+    let most: Vec<String> = [rounds, calls, minutes, usd].into_iter().flatten().collect();
+    lines.push(format!("At most: {}", most.join(", ")));
+    format!("\n{}", lines.join("\n"))
 }
 
 /// The way of a task, for people.

@@ -26,7 +26,10 @@ use crate::{
     os::process,
     repair::{self, Loop},
     report::RunResult,
-    runs::{Beside, ConcurrencyPolicy, MAX_PARALLEL, ORCHESTRATOR, Runs, Stale, Start, canonical_recipe},
+    runs::{
+        Beside, ConcurrencyPolicy, MAX_PARALLEL, ORCHESTRATOR, Runs, Stale, Start, WORKSTREAMS,
+        canonical_recipe,
+    },
     store::{
         folder::{Options, Recovery, RequestOptions, StoredRequest, Switches, store_inputs},
         secrets::Mask,
@@ -255,7 +258,8 @@ impl Runs {
 /// of the task around it.
 fn inherited<'a>(plan: &Plan, known: &'a LocalMachine) -> Option<&'a Variables> {
     let is_inside = known.variables.get(process::RUN_DIR_VARIABLE).is_some();
-    (plan.root().path != ORCHESTRATOR || !is_inside).then_some(&known.variables)
+    let is_task = [ORCHESTRATOR, WORKSTREAMS].contains(&plan.root().path.as_str());
+    (!is_task || !is_inside).then_some(&known.variables)
 }
 
 /// A directory without links, if it exists.

@@ -66,6 +66,8 @@ use crate::{
 
 /// The path of the built-in recipe that orchestrates tasks.
 pub const ORCHESTRATOR: &str = "built-in:smart-orchestrator";
+/// The path of the built-in recipe that carries out the workstreams of a file.
+pub const WORKSTREAMS: &str = "built-in:parallel-workstreams";
 
 /// All runs of a user.
 #[derive(Clone, Debug)]

@@ -335,6 +335,7 @@ impl Story {
             agents: AgentSettings::default(),
             host: self.host(),
             loader: &self.shelf,
+            restore: &|_, _| Vec::new(),
             origin: None,
         };
         let opened = self.runs().open(folder.clone())?;

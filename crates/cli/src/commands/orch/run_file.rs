@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use recipe::value::Value;
+use runtime::runs::WORKSTREAMS;
 use serde_json::Value as Json;
 
 use crate::{
@@ -15,12 +16,9 @@ use crate::{
     report::failure::Failure,
 };
 
-/// The recipe that does it.
-const RECIPE: &str = "built-in:parallel-workstreams";
-
 /// Runs the workstreams of a file.
 pub(crate) fn run_file(args: RunFileArgs, environment: &Environment, out: &mut Out) -> Result<Exit, Failure> {
-    let mut run = args.run.of(RECIPE);
+    let mut run = args.run.of(WORKSTREAMS);
     let list = listed(&environment.absolute(&args.file), &run, environment)?;
     run.given.push(("workstreams".to_owned(), Value::from(Json::Array(list))));
     run::run(run, environment, out)
