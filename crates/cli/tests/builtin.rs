@@ -2,7 +2,7 @@
 
 use testkit::{Output, TestEnv};
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "cascade-workflow",
     "consensus-workflow",
     "debate-workflow",
@@ -11,6 +11,7 @@ const NAMES: [&str; 13] = [
     "investigation-workflow",
     "n-version-workflow",
     "orchestrator-round",
+    "parallel-workstreams",
     "qa-workflow",
     "quality-audit-cycle",
     "smart-orchestrator",
@@ -73,7 +74,8 @@ fn outside_a_work_tree_files_are_found_and_no_agent_is_paid_for_nothing() {
 
 #[test]
 fn without_their_inputs_they_do_not_start() {
-    for name in NAMES {
+    // an empty list of tasks is done at once
+    for name in NAMES.into_iter().filter(|name| *name != "parallel-workstreams") {
         let output = check(&env(""), name, &[], 5);
         assert!(
             output.stdout.contains("has no value") || output.stderr.contains("has no value"),

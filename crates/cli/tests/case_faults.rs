@@ -1,4 +1,5 @@
 //! The faults of stubs beside real programs that behave so.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world has failed")]
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
 //! Workers that perform test cases: killed runners, timeouts, the network, and parallel cases.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world has failed")]
 
 use std::{
     path::PathBuf,

@@ -94,3 +94,24 @@ fn a_repeat_without_an_iteration_that_ran_is_skipped() {
     assert_eq!(output.step("rep[0]")["status"], "skipped");
     assert_eq!(output.step("rep")["status"], "skipped", "{}", output.all());
 }
+
+#[test]
+fn the_width_of_a_loop_may_be_a_template() {
+    let recipe = "name: r\ncontext: {width: 2, plan: {width: '3'}}\nsteps:\n  - {id: e, for_each: [1, 2, 3, 4], max_parallel: '{{WIDTH}}', command: 'echo begin >> log; sleep 0.7; echo end >> log'}\n";
+    for (width, begun) in [("width", 2), ("plan.width", 3)] {
+        let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
+        let output = env.text(&recipe.replace("WIDTH", width), &[]);
+        assert_eq!(output.code, 0, "{}", output.all());
+        let log = env.read("log");
+        assert_eq!(log.lines().take_while(|line| *line == "begin").count(), begun, "{log}");
+    }
+    for wrong in ["0", "many", "1.5", "[2]"] {
+        let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
+        let output = env.text(&recipe.replace("WIDTH", "width"), &["--set", &format!("width={wrong}")]);
+        assert_eq!((output.code, env.path("log").exists()), (1, false), "{wrong}: {}", output.all());
+        assert!(output.stderr.contains("needs a whole number from 1 as `max_parallel`"), "{}", output.all());
+    }
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_recipe-runner-rs"));
+    let undefined = env.text(&recipe.replace("WIDTH", "unknown"), &["--strict"]);
+    assert_eq!(undefined.code, 2, "{}", undefined.all());
+}

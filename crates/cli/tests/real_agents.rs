@@ -237,3 +237,99 @@ fn an_agent_that_is_asked_again_is_told_why() {
         assert!(server.seen().iter().any(|seen| is_told(&seen.body)), "{program}");
     }
 }
+
+/// What a model says to each agent of a task.
+fn scripted(server: &ModelServer) {
+    let made =
+        "{\"criterion\":\"new.txt is there\",\"done\":true,\"evidence\":[{\"path\":\"new.txt\",\"line\":1}]}";
+    for (prompt, markers) in [
+        ("Classify this task", "[[say:{\"task_type\":\"Development\",\"goal\":\"a new file\",\"success_criteria\":[\"new.txt is there\"]}]]".to_owned()),
+        ("Find out what this task means", "[[say:{\"summary\":\"s\",\"places\":[],\"criteria\":[{\"criterion\":\"new.txt is there\",\"done\":false}]}]]".to_owned()),
+        ("Plan this task", "[[say:{\"steps\":[\"write it\"],\"risks\":[]}]]".to_owned()),
+        ("Carry out this task", "[[tool:echo made > new.txt]][[say:I wrote new.txt.]]".to_owned()),
+        ("Review the work", format!("[[say:{{\"verdict\":\"approve\",\"findings\":[],\"criteria\":[{made} ]}}]]")),
+        ("Judge how far", "[[say:{\"goal_status\":\"ACHIEVED\",\"criteria\":[],\"missing\":\"\",\"summary\":\"done\"}]]".to_owned()),
+        ("Three investigators", "[[say:{\"answer\":\"Because of line one.\",\"findings\":[{\"claim\":\"it says one\",\"evidence\":[{\"kind\":\"path\",\"ref\":\"file:1\"} ]} ]}]]".to_owned()),
+        ("Investigate below", "[[tool:cat file]][[say:file:1 says one]]".to_owned()),
+    ] {
+        server.answer_to(prompt, &markers);
+    }
+}
+
+/// A repository with one file.
+fn with_repository(server: &ModelServer) -> TestEnv {
+    let env = world(server)
+        .file("~/.gitconfig", "[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n");
+    let made = env.shell("git init -q repo && cd repo && echo one > file && git add . && git commit -qm one");
+    assert_eq!(made.code, 0, "{}", made.all());
+    env.env("IS_SANDBOX", "1")
+}
+
+#[test]
+#[ignore = "needs installed agent programs"]
+fn a_development_task_goes_from_the_worktree_to_the_commit() {
+    for program in ["claude", "codex"] {
+        let server = server();
+        scripted(&server);
+        let env = with_repository(&server);
+        let output = env.run([
+            "do",
+            "-C",
+            "repo",
+            "--agent-binary",
+            program,
+            "--type",
+            "Development",
+            "--single",
+            "--verify",
+            "grep -q made new.txt",
+            "--output-format",
+            "json",
+            "Add a new file",
+        ]);
+        assert_eq!(output.code, 0, "{program} {}", output.all());
+        let told = output.json()["orchestration"].clone();
+        assert_eq!(
+            (&told["goal_status"], &told["workstreams"][0]["terminal_state"]),
+            (&"ACHIEVED".into(), &"IMPLEMENTED_VERIFIED".into()),
+            "{program} {told}"
+        );
+        let seen = env.shell("cd repo; git show feat/add-a-new-file:new.txt; git status --porcelain; git log --oneline main..feat/add-a-new-file | wc -l");
+        assert_eq!(
+            seen.stdout.split_whitespace().collect::<Vec<_>>(),
+            ["made", "1"],
+            "{program} {}",
+            seen.all()
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs installed agent programs"]
+fn an_investigation_ends_with_findings() {
+    for program in ["claude", "codex"] {
+        let server = server();
+        scripted(&server);
+        let env = with_repository(&server);
+        let output = env.run([
+            "do",
+            "-C",
+            "repo",
+            "--agent-binary",
+            program,
+            "--type",
+            "Investigation",
+            "--single",
+            "Investigate why it says one",
+        ]);
+        assert_eq!(output.code, 0, "{program} {}", output.all());
+        assert_eq!(
+            output.stdout,
+            "Because of line one.\n\n- it says one (file:1)\n",
+            "{program} {}",
+            output.all()
+        );
+        let status = env.shell("git -C repo status --porcelain");
+        assert_eq!((status.stdout.as_str(), env.path("repo.worktrees").exists()), ("", false), "{program}");
+    }
+}

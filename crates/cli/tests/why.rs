@@ -106,7 +106,7 @@ steps:
 fn a23_a_step_is_kept_or_re_run_because_of_an_edit() {
     let env = failed();
     env.write("ok", "");
-    env.write("x.yaml", &RECIPE.replace("command: echo \"{{mode}}\"", "command: echo \"{{mode}}!\""));
+    env.write("x.yaml", RECIPE.replace("command: echo \"{{mode}}\"", "command: echo \"{{mode}}!\""));
     assert_eq!(env.run(["resume", "last", "--recipe", "x.yaml"]).code, 0);
     assert_eq!(first_line(&env, "prep"), "`prep` was re-run: its definition changed");
     assert!(why(&env, "prep").stdout.contains("definition: command"), "{}", why(&env, "prep").stdout);

@@ -24,6 +24,7 @@ pub struct ModelServer {
     seen: Arc<Mutex<Vec<Seen>>>,
     stop: Arc<AtomicBool>,
     held: Arc<Mutex<Option<String>>>,
+    turns: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 /// One request that arrived.
@@ -48,14 +49,27 @@ impl ModelServer {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let stop = Arc::new(AtomicBool::new(false));
         let held = Arc::new(Mutex::new(None));
-        let desk = Desk { seen: Arc::clone(&seen), stop: Arc::clone(&stop), held: Arc::clone(&held) };
+        let turns = Arc::new(Mutex::new(Vec::new()));
+        let desk = Desk {
+            seen: Arc::clone(&seen),
+            stop: Arc::clone(&stop),
+            held: Arc::clone(&held),
+            turns: Arc::clone(&turns),
+        };
         std::thread::spawn(move || accept(&listener, &desk));
-        Ok(ModelServer { address, seen, stop, held })
+        Ok(ModelServer { address, seen, stop, held, turns })
     }
 
     /// `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Requests with this text are answered as if they had these markers. The first such text counts.
+    pub fn answer_to(&self, text: &str, markers: &str) {
+        if let Ok(mut turns) = self.turns.lock() {
+            turns.push((text.to_owned(), markers.to_owned()));
+        }
     }
 
     /// Requests with this text get no answer from now on.
@@ -99,6 +113,16 @@ struct Desk {
     seen: Arc<Mutex<Vec<Seen>>>,
     stop: Arc<AtomicBool>,
     held: Arc<Mutex<Option<String>>>,
+    turns: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+impl Desk {
+    /// The body with the markers that a test wants for it, before all others.
+    fn marked(&self, body: &str) -> String {
+        let turns = self.turns.lock().map(|turns| turns.clone()).unwrap_or_default();
+        let found = turns.iter().find(|(text, _)| body.contains(text.as_str()));
+        found.map_or_else(|| body.to_owned(), |(_, markers)| format!("{markers}{body}"))
+    }
 }
 
 fn accept(listener: &TcpListener, desk: &Desk) {
@@ -123,7 +147,7 @@ fn serve(stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
             hold(&desk.stop);
             return Ok(());
         }
-        let reply = answers::answer(&request.path, &request.body);
+        let reply = answers::answer(&request.path, &request.body, &desk.marked(&request.body));
         write_reply(&mut writer, &reply)?;
         if reply.stall {
             hold(&desk.stop);

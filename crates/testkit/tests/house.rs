@@ -187,9 +187,7 @@ const SPELLS_COMMANDS: &[&str] = &[
 #[test]
 fn only_one_file_spells_commands() {
     let is_source = |path: &str| {
-        ["engine", "runtime", "author", "cli"]
-            .iter()
-            .any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
+        ["engine", "runtime", "cli"].iter().any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
     };
     for (path, text) in sources() {
         if !is_source(&path) || SPELLS_COMMANDS.contains(&path.as_str()) {

@@ -116,7 +116,12 @@ fn changed_spec(ground: &Ground<'_>) -> Case {
 
 /// The steps around the work fail on their own.
 fn failing_frame(ground: &Ground<'_>) -> Vec<Case> {
-    let fails = |role: &Role| matches!(role, Role::Preflight | Role::Scope | Role::Build);
+    // the others fail for real in other cases
+    let is_real =
+        ground.brief.targets.source != TargetSource::Unstated && !ground.brief.targets.paths.is_empty();
+    let fails = move |role: &Role| {
+        matches!(role, Role::Build) || (!is_real && matches!(role, Role::Preflight | Role::Scope))
+    };
     let one = |path: &String| {
         Case::new(format!("{path} fails"))
             .stub(path.clone(), bash("", 1))

@@ -27,16 +27,6 @@ pub(super) fn cases(ground: &Ground<'_>) -> Vec<Case> {
                 .exit(1)
                 .steps(&[(path.clone(), "failed")]),
         ));
-        let other = Yaml::map([(
-            "json",
-            Yaml::map([("verdict", Yaml::text("FINE")), ("findings", Yaml::List(vec![]))]),
-        )]);
-        cases.push(stops(
-            before(Case::new(format!("{path} answers with another word")))
-                .stub(path.clone(), other)
-                .exit(1)
-                .steps(&[(path.clone(), "failed")]),
-        ));
         cases.push(stops(
             before(Case::new(format!("{path} changes a file")))
                 .stub(path.clone(), reviewer_that_edits(ground, placed))
@@ -44,10 +34,23 @@ pub(super) fn cases(ground: &Ground<'_>) -> Vec<Case> {
                 .steps(&[(path.clone(), "failed")]),
         ));
     }
+    cases.extend(another_word(ground));
     cases.extend(confirm_finds_more(ground));
     cases.extend(idle_edits(ground));
     cases.extend(plans(ground));
     cases
+}
+
+/// A verdict that is none of the three words: all reviews have the same schema.
+fn another_word(ground: &Ground<'_>) -> Option<Case> {
+    let placed = ground.with(|role| matches!(role, Role::Review { .. })).next()?;
+    let fine = Yaml::map([("verdict", Yaml::text("FINE")), ("findings", Yaml::List(Vec::new()))]);
+    let case = Case::new(format!("{} answers with another word", placed.path))
+        .stub(placed.path.clone(), Yaml::map([("json", fine)]))
+        .exit(1)
+        .steps(&[(placed.path.clone(), "failed")])
+        .never(&ground.ends());
+    Some(case)
 }
 
 /// A reviewer that says that all is well and changes a file that it must not change.

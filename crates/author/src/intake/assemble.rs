@@ -20,7 +20,7 @@ use crate::{
         criterion::ReadCriterion,
         delivery, environment, http,
         items::{fix_loop, items, many_artefacts},
-        markers,
+        markers, misplaced,
         pattern::{self, PatternFacts},
         targets, tracks,
     },
@@ -50,7 +50,7 @@ impl Draft {
 pub(super) fn assemble(intake: &Intake, original: &Spec, answered: &[Answered]) -> Draft {
     let mut questions = spec_questions(original);
     let text = filled(intake.spec, answered);
-    let spec = spec::parse(&text);
+    let spec = misplaced::moved(spec::parse(&text), intake.files, intake.programs);
     let mut project = project::facts(intake.files, intake.git);
     project.test = project.test.or_else(|| checks::answered_test_command(answered));
     let goal = heading::goal(&spec, answered, &mut questions);

@@ -8,7 +8,7 @@ use crate::{
     },
     reading::pattern,
     spec::Spec,
-    tools::{Contradiction, Hint, Role},
+    tools::{AgentRole, Contradiction, Hint},
     words,
 };
 
@@ -140,7 +140,7 @@ pub(super) fn tool_question(found: &Contradiction) -> Question {
 /// The hints, of which an answer leaves one program for a role.
 pub(super) fn answered_hints(hints: Vec<Hint>, answered: &[Answered]) -> Vec<Hint> {
     let mut hints = hints;
-    for (role, name) in [(Role::Writer, "writer"), (Role::Planner, "planner")] {
+    for (role, name) in [(AgentRole::Writer, "writer"), (AgentRole::Planner, "planner")] {
         let Some(one) = answer(&format!("tool {name}"), answered) else { continue };
         let Some(program) = program_of(&one.answer) else { continue };
         // a hint for every step yields to the answer
@@ -150,8 +150,8 @@ pub(super) fn answered_hints(hints: Vec<Hint>, answered: &[Answered]) -> Vec<Hin
             hint.program = program.clone();
             hint.text = format!("{by}: {program}");
         }
-        for hint in hints.iter_mut().filter(|hint| hint.role == Role::Every && hint.program != program) {
-            *hint = Hint { role: Role::Reviewer, line, ..hint.clone() };
+        for hint in hints.iter_mut().filter(|hint| hint.role == AgentRole::Every && hint.program != program) {
+            *hint = Hint { role: AgentRole::Reviewer, line, ..hint.clone() };
         }
     }
     hints

@@ -5,19 +5,22 @@ use crate::{
         Answered,
         question::{Cause, Question},
     },
-    spec::{self, Section, SectionKind, Spec},
+    reading::delivery::work_of_block,
+    spec::{BlockKind, Section, SectionKind, Spec},
 };
 
+/// The text of a section without requests for effects.
 fn text_of(section: &Section) -> String {
-    section
-        .blocks
-        .iter()
-        .map(|block| match block.kind {
-            spec::BlockKind::Item { depth, .. } => format!("{}- {}", "  ".repeat(depth), block.text),
-            _ => block.text.clone(),
-        })
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut lines = Vec::new();
+    for block in &section.blocks {
+        let text = work_of_block(block);
+        match block.kind {
+            _ if text.is_empty() => {}
+            BlockKind::Item { depth, .. } => lines.push(format!("{}- {text}", "  ".repeat(depth))),
+            _ => lines.push(text),
+        }
+    }
+    lines.join("\n")
 }
 
 /// The goal: its sections, else the prose before them, else the title.

@@ -23,6 +23,11 @@ pub(crate) fn budget(spec: &Spec) -> Budget {
     found
 }
 
+/// Whether a sentence limits the run.
+pub(crate) fn is_limited(sentence: &Sentence) -> bool {
+    !sentence.has_code() && (minutes(sentence).is_some() || dollars(sentence).is_some())
+}
+
 /// Whether a limiting word comes shortly before this place.
 fn is_limit(lower: &[String], at: usize) -> bool {
     let known = &work().budget.most;

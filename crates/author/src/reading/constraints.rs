@@ -3,7 +3,7 @@
 use crate::{
     brief::Constraints,
     project::ProjectFiles,
-    reading::paths::path,
+    reading::{delivery::work_of, paths::path},
     spec::{SectionKind, Sentence, Spec, Token},
     words::targets,
 };
@@ -26,8 +26,9 @@ pub(crate) fn constraints(spec: &Spec, files: &dyn ProjectFiles) -> Constraints 
             found.max_changed_files = found.max_changed_files.min(most).or(most);
         }
         let is_constraint = is_section || !paths.is_empty() || most.is_some();
-        if is_constraint && !sentence.is_question() && !found.texts.contains(&sentence.text) {
-            found.texts.push(sentence.text.clone());
+        let text = work_of(sentence);
+        if is_constraint && !text.is_empty() && !sentence.is_question() && !found.texts.contains(&text) {
+            found.texts.push(text);
         }
     }
     found
@@ -68,7 +69,7 @@ fn is_passive(phrase: &str) -> bool {
 }
 
 /// `at most 5 files`.
-fn most_files(sentence: &Sentence) -> Option<u32> {
+pub(crate) fn most_files(sentence: &Sentence) -> Option<u32> {
     let known = targets();
     let lower = sentence.lower();
     let (at, count) = known.count_phrases.find(&lower)?;

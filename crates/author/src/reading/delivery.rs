@@ -2,7 +2,7 @@
 
 use crate::{
     brief::{Approval, Effect, EffectKind},
-    spec::{SectionKind, Sentence, Spec, Token},
+    spec::{Block, SectionKind, Sentence, Spec, Token, TokenKind, joined},
     words::{PhraseList, work},
 };
 
@@ -97,9 +97,9 @@ fn place(kind: EffectKind, sentence: &Sentence, lower: &[String], is_section: bo
     let known = &work().delivery;
     match kind {
         EffectKind::Pr => pull_request(lower, is_section),
-        EffectKind::Push => verb(&known.push, sentence, lower),
-        EffectKind::Deploy => verb(&known.deploy, sentence, lower),
-        EffectKind::Publish => verb(&known.publish, sentence, lower),
+        EffectKind::Push => verb(&known.push, &known.objects.push, sentence, lower),
+        EffectKind::Deploy => verb(&known.deploy, &known.objects.deploy, sentence, lower),
+        EffectKind::Publish => verb(&known.publish, &known.objects.publish, sentence, lower),
     }
 }
 
@@ -118,15 +118,21 @@ fn pull_request(lower: &[String], is_section: bool) -> Option<usize> {
     (has_verb || is_denied || passive || is_section).then_some(place)
 }
 
-/// A verb that is a request and no name.
-fn verb(list: &PhraseList, sentence: &Sentence, lower: &[String]) -> Option<usize> {
+/// A verb that is a request and no name: it begins the sentence, or it is about something that is delivered.
+fn verb(list: &PhraseList, objects: &PhraseList, sentence: &Sentence, lower: &[String]) -> Option<usize> {
     let known = &work().delivery;
     (0..lower.len()).find(|at| {
         let Some(count) = list.at(&lower[*at..]) else { return false };
         let before = at.checked_sub(1).map_or("", |at| lower[at].as_str());
-        let after = lower.get(at + count).map_or("", String::as_str);
-        let is_heading = sentence.tokens.get(at + count).is_some_and(|token| token.is_mark(':'));
-        !known.names_before.has(before) && !known.names_after.has(after) && !is_heading
+        let part = sentence.tokens[at + count..].iter().take_while(|token| token.kind != TokenKind::Mark);
+        let rest = &lower[at + count..at + count + part.take(5).count()];
+        let next = rest.first().map_or("", String::as_str);
+        let is_label = sentence.tokens.get(at + count).is_some_and(|token| token.is_mark(':'));
+        let is_name = known.names_before.has(before) || known.names_after.has(next) || is_label;
+        let is_ambiguous = ["push", "release", "upload"].contains(&lower[*at].as_str());
+        let begins = !is_ambiguous && (begins(lower, *at) || known.begins.has(before));
+        let asks = work().approval.asks.find(lower).is_some_and(|(ask, length)| ask + length == *at);
+        !is_name && (begins || asks || rest.iter().any(|word| objects.has(word)))
     })
 }
 
@@ -163,4 +169,49 @@ fn command(sentence: &Sentence, lower: &[String], at: usize) -> Option<String> {
         // `make deploy` deploys: code with a blank in the same sentence
         sentence.tokens.iter().filter_map(Token::code).find(|code| code.contains(' ')).map(str::to_owned)
     })
+}
+
+/// Whether a sentence asks for an effect, or refuses a pull request.
+pub(crate) fn is_delivery(sentence: &Sentence) -> bool {
+    let lower = sentence.lower();
+    let kinds = [EffectKind::Pr, EffectKind::Push, EffectKind::Deploy, EffectKind::Publish];
+    kinds.into_iter().any(|kind| place(kind, sentence, &lower, false).is_some())
+        || work().approval.asks.is_in(&lower)
+}
+
+/// The text of a sentence without its requests for effects: they are no work for an agent. Empty if nothing is left.
+pub(crate) fn work_of(sentence: &Sentence) -> String {
+    let lower = sentence.lower();
+    let kinds = [EffectKind::Pr, EffectKind::Push, EffectKind::Deploy, EffectKind::Publish];
+    let is_refused =
+        |at: usize| lower[at.saturating_sub(6)..at].iter().any(|word| work().delivery.negations.has(word));
+    let places = kinds.into_iter().filter_map(|kind| place(kind, sentence, &lower, false));
+    let Some(at) = places.filter(|at| !is_refused(*at)).min() else { return sentence.text.clone() };
+    let joins = |token: &Token| {
+        let words = ["and", "then", "finally", "please", "afterwards", "also"];
+        token.is_mark(',') || token.is_mark(';') || words.iter().any(|word| token.is_word(word))
+    };
+    let start = (0..at).rev().take_while(|place| joins(&sentence.tokens[*place])).last().unwrap_or(at);
+    // an effect in the middle of a thought cannot be cut out
+    let is_cut = start < at || at == 0;
+    let end = sentence.tokens[at..]
+        .iter()
+        .position(|token| token.is_mark(';'))
+        .map_or(sentence.tokens.len(), |end| at + end + 1);
+    if !is_cut {
+        return sentence.text.clone();
+    }
+    let rest: Vec<Token> = sentence.tokens[..start].iter().chain(&sentence.tokens[end..]).cloned().collect();
+    joined(&rest)
+}
+
+/// The text of a block without its requests for effects.
+pub(crate) fn work_of_block(block: &Block) -> String {
+    let whole: Vec<String> = block.sentences.iter().map(|sentence| sentence.text.clone()).collect();
+    let texts: Vec<String> = block.sentences.iter().map(work_of).collect();
+    if texts == whole {
+        return block.text.clone();
+    }
+    let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+    texts.join(". ")
 }

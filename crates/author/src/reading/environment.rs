@@ -4,7 +4,7 @@ use recipe::secret_name::looks_secret;
 
 use crate::{
     brief::Variable,
-    spec::{SectionKind, Spec, Token, TokenKind},
+    spec::{SectionKind, Sentence, Spec, Token, TokenKind},
     words::work,
 };
 
@@ -31,6 +31,13 @@ pub(crate) fn variables(spec: &Spec) -> Vec<Variable> {
         }
     }
     found
+}
+
+/// Whether a sentence says that a variable is needed.
+pub(crate) fn names_variable(sentence: &Sentence) -> bool {
+    let lower = sentence.lower();
+    let is_cue = |word: &String| ["needs", "need", "requires", "require", "export"].contains(&word.as_str());
+    lower.iter().any(is_cue) && sentence.tokens.iter().any(|token| name(token, false).is_some())
 }
 
 /// The name of a variable: in capitals, with `_` unless the section is about variables.

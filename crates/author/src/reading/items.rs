@@ -3,7 +3,7 @@
 use crate::{
     brief::{FixLoop, Item, Items},
     project::ProjectFiles,
-    reading::paths::path,
+    reading::{delivery::work_of, paths::path},
     spec::{BlockKind, Section, SectionKind, Sentence, Spec, Token},
     words::work,
 };
@@ -85,7 +85,7 @@ fn made(sentence: &Sentence, lower: &[String], items: Vec<Item>) -> Items {
             known.push(item);
         }
     }
-    Items { task: sentence.text.clone(), line: sentence.line, items: known, in_order }
+    Items { task: work_of(sentence), line: sentence.line, items: known, in_order }
 }
 
 /// Reads `validate, fix, rerun until clean`.

@@ -12,6 +12,7 @@ pub(crate) mod environment;
 pub(crate) mod http;
 pub(crate) mod items;
 pub(crate) mod markers;
+pub(crate) mod misplaced;
 pub(crate) mod paths;
 pub(crate) mod pattern;
 pub(crate) mod project_check;

@@ -14,7 +14,7 @@ use crate::{
 
 /// Reads the targets. Criteria name files that must change (`docs/cli.md` mentions …) and files that are only read.
 pub(crate) fn targets(spec: &Spec, criteria: &[ReadCriterion], files: &dyn ProjectFiles) -> Targets {
-    let mut reader = Reader { files, paths: Vec::new(), dropped: Vec::new() };
+    let mut reader = TargetReader { files, paths: Vec::new(), dropped: Vec::new() };
     let blocks: Vec<&Section> =
         spec.of(SectionKind::Targets).filter(|section| !section.blocks.is_empty()).collect();
     for section in &blocks {
@@ -48,20 +48,20 @@ pub(crate) fn of_blocks<'a>(
     blocks: impl Iterator<Item = &'a Block>,
     files: &dyn ProjectFiles,
 ) -> Vec<Target> {
-    let mut reader = Reader { files, paths: Vec::new(), dropped: Vec::new() };
+    let mut reader = TargetReader { files, paths: Vec::new(), dropped: Vec::new() };
     for sentence in blocks.flat_map(|block| &block.sentences) {
         reader.prose(sentence);
     }
     reader.paths
 }
 
-struct Reader<'a> {
+struct TargetReader<'a> {
     files: &'a dyn ProjectFiles,
     paths: Vec<Target>,
     dropped: Vec<DroppedPath>,
 }
 
-impl Reader<'_> {
+impl TargetReader<'_> {
     fn keep(&mut self, text: &str, line: usize, reason: &str) -> bool {
         let PathShape::Path(path, kind) = shape(text, self.files) else { return false };
         if !self.paths.iter().any(|known| known.path == path) {

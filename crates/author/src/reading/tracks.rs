@@ -5,7 +5,7 @@ use engine::branch_name::slug;
 use crate::{
     brief::{Target, Track, TrackOrder},
     project::ProjectFiles,
-    reading::targets::of_blocks,
+    reading::{delivery, targets::of_blocks},
     spec::{Block, BlockKind, Section, SectionKind, Spec, Token, TokenKind},
     words::work,
 };
@@ -43,7 +43,7 @@ pub(crate) fn track_name(heading: &str) -> String {
     slug(&label).unwrap_or_else(|| "track".to_owned())
 }
 
-struct Draft {
+struct TrackDraft {
     title: String,
     line: usize,
     blocks: Vec<Block>,
@@ -51,7 +51,7 @@ struct Draft {
     order: Vec<Token>,
 }
 
-impl Draft {
+impl TrackDraft {
     fn label(&self) -> String {
         label_of(&self.title)
     }
@@ -61,7 +61,8 @@ impl Draft {
     }
 
     fn goal(&self) -> String {
-        let texts: Vec<&str> = self.blocks.iter().map(|block| block.text.as_str()).collect();
+        let texts: Vec<String> =
+            self.blocks.iter().map(delivery::work_of_block).filter(|text| !text.is_empty()).collect();
         if texts.is_empty() { self.title.clone() } else { texts.join("\n") }
     }
 
@@ -94,14 +95,14 @@ fn label_of(title: &str) -> String {
 }
 
 /// Headings below `Tracks`, or headings such as `Track A`.
-fn by_heading(spec: &Spec) -> Vec<Draft> {
-    let mut drafts: Vec<Draft> = Vec::new();
+fn by_heading(spec: &Spec) -> Vec<TrackDraft> {
+    let mut drafts: Vec<TrackDraft> = Vec::new();
     for section in spec.sections.iter() {
         let Some(title) = &section.track else { continue };
         let is_new = drafts.last().is_none_or(|last| last.title != *title);
         if is_new {
             let order = crate::spec::words_of(title, section.line);
-            drafts.push(Draft { title: title.clone(), line: section.line, blocks: Vec::new(), order });
+            drafts.push(TrackDraft { title: title.clone(), line: section.line, blocks: Vec::new(), order });
         }
         let Some(draft) = drafts.last_mut() else { continue };
         let is_content = matches!(
@@ -117,9 +118,9 @@ fn by_heading(spec: &Spec) -> Vec<Draft> {
 }
 
 /// Items of the section, or parts of its paragraph: `A; B after A; C`.
-fn by_item(section: &Section) -> Vec<Draft> {
+fn by_item(section: &Section) -> Vec<TrackDraft> {
     let is_list = section.blocks.iter().any(|block| matches!(block.kind, BlockKind::Item { depth: 0, .. }));
-    let mut drafts: Vec<Draft> = Vec::new();
+    let mut drafts: Vec<TrackDraft> = Vec::new();
     for block in &section.blocks {
         match block.kind {
             BlockKind::Item { depth: 0, .. } => drafts.push(from_tokens(&block.tokens, block)),
@@ -139,7 +140,7 @@ fn by_item(section: &Section) -> Vec<Draft> {
     drafts
 }
 
-fn from_tokens(tokens: &[Token], block: &Block) -> Draft {
+fn from_tokens(tokens: &[Token], block: &Block) -> TrackDraft {
     let colon = tokens.iter().position(|token| token.is_mark(':'));
     let head = &tokens[..colon.unwrap_or(tokens.len())];
     let text = |tokens: &[Token]| {
@@ -164,9 +165,9 @@ fn from_tokens(tokens: &[Token], block: &Block) -> Draft {
     };
     let mut own = block.clone();
     own.tokens = tokens.to_vec();
-    own.text = crate::spec::joined(tokens, &block.text);
+    own.text = crate::spec::joined(tokens);
     own.sentences = own_sentences(tokens, &own.text);
-    Draft {
+    TrackDraft {
         title,
         line: tokens.first().map_or(block.line, |token| token.line),
         blocks: vec![own],

@@ -16,8 +16,8 @@ pub(crate) fn words_of(text: &str, line: usize) -> Vec<Token> {
     token::split(text, 0, line)
 }
 
-/// The text of tokens, which are part of this text; the whole text if they are all of it.
-pub(crate) fn joined(tokens: &[Token], whole: &str) -> String {
+/// The text of tokens.
+pub(crate) fn joined(tokens: &[Token]) -> String {
     let mut text = String::new();
     let mut end = None;
     for token in tokens {
@@ -29,7 +29,7 @@ pub(crate) fn joined(tokens: &[Token], whole: &str) -> String {
         }
         end = Some(token.span.end);
     }
-    if text.len() >= whole.len() { whole.to_owned() } else { text }
+    text
 }
 
 /// Reads a spec.

@@ -2,7 +2,7 @@
 
 use crate::{
     brief::{Depth, ModelChoice, ToolChoice, ToolRule, Tools},
-    tools::hints::{Hint, Role},
+    tools::hints::{AgentRole, Hint},
     words::tools,
 };
 
@@ -37,9 +37,9 @@ pub(crate) struct Contradiction {
 /// Chooses the programs; contradictions are decided by the hint that comes last.
 pub(crate) fn choose(facts: &ToolFacts) -> (Tools, Vec<Contradiction>) {
     let mut contradictions = Vec::new();
-    let every = last(facts, Role::Every);
-    let writer_hint = single(facts, Role::Writer, "writer", &mut contradictions);
-    let planner_hint = single(facts, Role::Planner, "planner", &mut contradictions);
+    let every = last(facts, AgentRole::Every);
+    let writer_hint = single(facts, AgentRole::Writer, "writer", &mut contradictions);
+    let planner_hint = single(facts, AgentRole::Planner, "planner", &mut contradictions);
     let reviewer_hints = reviewers_of(facts);
     let reviewer_programs: Vec<String> = match facts.flag_reviewers {
         Some(given) => given.to_vec(),
@@ -60,17 +60,17 @@ pub(crate) fn choose(facts: &ToolFacts) -> (Tools, Vec<Contradiction>) {
     (Tools { writer, reviewers, planner, same_program }, contradictions)
 }
 
-fn of_role<'a>(facts: &ToolFacts<'a>, role: Role) -> impl Iterator<Item = &'a Hint> {
+fn of_role<'a>(facts: &ToolFacts<'a>, role: AgentRole) -> impl Iterator<Item = &'a Hint> {
     facts.hints.iter().filter(move |hint| hint.role == role && !hint.is_denied)
 }
 
-fn last<'a>(facts: &ToolFacts<'a>, role: Role) -> Option<&'a Hint> {
+fn last<'a>(facts: &ToolFacts<'a>, role: AgentRole) -> Option<&'a Hint> {
     of_role(facts, role).last()
 }
 
 fn reviewers_of<'a>(facts: &ToolFacts<'a>) -> Vec<&'a Hint> {
     let mut found: Vec<&Hint> = Vec::new();
-    for hint in of_role(facts, Role::Reviewer) {
+    for hint in of_role(facts, AgentRole::Reviewer) {
         if !found.iter().any(|known| known.program == hint.program) {
             found.push(hint);
         }
@@ -81,13 +81,13 @@ fn reviewers_of<'a>(facts: &ToolFacts<'a>) -> Vec<&'a Hint> {
 /// The hint for a role that only one program can have.
 fn single<'a>(
     facts: &ToolFacts<'a>,
-    role: Role,
+    role: AgentRole,
     name: &'static str,
     found: &mut Vec<Contradiction>,
 ) -> Option<&'a Hint> {
     let hints: Vec<&Hint> = of_role(facts, role).collect();
     let last = hints.last().copied()?;
-    let every: Vec<&Hint> = of_role(facts, Role::Every).collect();
+    let every: Vec<&Hint> = of_role(facts, AgentRole::Every).collect();
     let mut programs: Vec<String> = Vec::new();
     for hint in hints.iter().chain(&every) {
         if !programs.contains(&hint.program) {
@@ -117,9 +117,9 @@ fn hinted(role: &str, hint: &Hint) -> ToolChoice {
     ToolChoice { model, line: Some(hint.line), ..choice(role, &hint.program, ToolRule::Spec, reason) }
 }
 
-fn is_denied(facts: &ToolFacts, role: Role, program: &str) -> bool {
+fn is_denied(facts: &ToolFacts, role: AgentRole, program: &str) -> bool {
     facts.hints.iter().any(|hint| {
-        hint.is_denied && (hint.role == role || hint.role == Role::Every) && hint.program == program
+        hint.is_denied && (hint.role == role || hint.role == AgentRole::Every) && hint.program == program
     })
 }
 
@@ -136,7 +136,7 @@ fn writer(facts: &ToolFacts, hint: Option<&Hint>, every: Option<&Hint>, reviewer
     } else {
         let order = &tools().order;
         let is_free =
-            |program: &&String| !reviewers.contains(program) && !is_denied(facts, Role::Writer, program);
+            |program: &&String| !reviewers.contains(program) && !is_denied(facts, AgentRole::Writer, program);
         let program = order.iter().find(is_free).or(order.first()).map_or("claude", String::as_str);
         let reason = match program == order.first().map_or("claude", String::as_str) {
             true => "the default writer".to_owned(),
@@ -172,7 +172,7 @@ fn reviewers(facts: &ToolFacts, hints: &[&Hint], every: Option<&Hint>, writer: &
         return vec![hinted(&role(0), hint)];
     }
     let most = if facts.depth == Depth::Light { 1 } else { 2 };
-    let is_free = |program: &&String| *program != writer && !is_denied(facts, Role::Reviewer, program);
+    let is_free = |program: &&String| *program != writer && !is_denied(facts, AgentRole::Reviewer, program);
     let configured: Vec<&String> = facts.config_reviewers.iter().filter(is_free).collect();
     if !configured.is_empty() {
         let reason = "`generate.reviewers` of the configuration".to_owned();

@@ -8,7 +8,7 @@ use crate::{
 /// A program for a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hint {
-    pub(crate) role: Role,
+    pub(crate) role: AgentRole,
     pub(crate) program: String,
     pub(crate) model: Option<String>,
     pub(crate) line: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Hint {
 
 /// What a program does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum AgentRole {
     Writer,
     Reviewer,
     Planner,
@@ -51,20 +51,21 @@ pub(crate) fn hints(spec: &Spec, programs: &[String]) -> Vec<Hint> {
     found
 }
 
-fn of_sentence(sentence: &Sentence, programs: &[String]) -> Vec<Hint> {
+/// The hints of a sentence.
+pub(crate) fn of_sentence(sentence: &Sentence, programs: &[String]) -> Vec<Hint> {
     let ends = |token: &Token| token.is_mark(';') || token.is_mark('.') || token.is_word("but");
     sentence.tokens.split(ends).flat_map(|clause| of_clause(clause, programs)).collect()
 }
 
 /// A part of a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum HintPart {
     /// A program; `is_led` says that `with` or `by` comes before it.
     Program {
         name: String,
         is_led: bool,
     },
-    Role(Role),
+    Role(AgentRole),
     Denial,
     Only,
 }
@@ -73,15 +74,15 @@ fn of_clause(tokens: &[Token], more: &[String]) -> Vec<Hint> {
     let parts = parts(tokens, more);
     let programs = || {
         parts.iter().filter_map(|part| match part {
-            Part::Program { name, .. } => Some(name.clone()),
+            HintPart::Program { name, .. } => Some(name.clone()),
             _ => None,
         })
     };
     let Some(first) = programs().next() else { return Vec::new() };
     let (line, text) = (tokens.first().map_or(1, |token| token.line), text(tokens));
-    let is_denied = parts.contains(&Part::Denial);
+    let is_denied = parts.contains(&HintPart::Denial);
     let model = model(tokens);
-    let hint = |role: Role, program: String| Hint {
+    let hint = |role: AgentRole, program: String| Hint {
         role,
         program,
         model: None,
@@ -89,9 +90,9 @@ fn of_clause(tokens: &[Token], more: &[String]) -> Vec<Hint> {
         text: text.clone(),
         is_denied,
     };
-    let has_role = parts.iter().any(|part| matches!(part, Part::Role(_)));
-    let mut found: Vec<Hint> = match parts.contains(&Part::Only) && !has_role {
-        true => vec![hint(Role::Every, first)],
+    let has_role = parts.iter().any(|part| matches!(part, HintPart::Role(_)));
+    let mut found: Vec<Hint> = match parts.contains(&HintPart::Only) && !has_role {
+        true => vec![hint(AgentRole::Every, first)],
         false => pairs(&parts).into_iter().map(|(role, program)| hint(role, program)).collect(),
     };
     if let Some((name, at)) = model {
@@ -107,14 +108,14 @@ fn of_clause(tokens: &[Token], more: &[String]) -> Vec<Hint> {
 }
 
 /// Pairs programs and roles: `P to V`, `P Vs`, `V with P`, joined by `and`.
-fn pairs(parts: &[Part]) -> Vec<(Role, String)> {
+fn pairs(parts: &[HintPart]) -> Vec<(AgentRole, String)> {
     let mut found = Vec::new();
     let mut programs: Vec<String> = Vec::new();
-    let mut roles: Vec<Role> = Vec::new();
+    let mut roles: Vec<AgentRole> = Vec::new();
     let mut last_was_role = false;
     for part in parts {
         match part {
-            Part::Program { name, is_led } => {
+            HintPart::Program { name, is_led } => {
                 if *is_led && !roles.is_empty() {
                     found.extend(roles.iter().map(|role| (*role, name.clone())));
                     last_was_role = false;
@@ -127,7 +128,7 @@ fn pairs(parts: &[Part]) -> Vec<(Role, String)> {
                 programs.push(name.clone());
                 last_was_role = false;
             }
-            Part::Role(role) => {
+            HintPart::Role(role) => {
                 if !last_was_role {
                     roles.clear();
                 }
@@ -135,10 +136,10 @@ fn pairs(parts: &[Part]) -> Vec<(Role, String)> {
                 found.extend(programs.iter().map(|program| (*role, program.clone())));
                 last_was_role = true;
             }
-            Part::Denial | Part::Only => {}
+            HintPart::Denial | HintPart::Only => {}
         }
     }
-    let mut known: Vec<(Role, String)> = Vec::new();
+    let mut known: Vec<(AgentRole, String)> = Vec::new();
     for pair in found {
         if !known.contains(&pair) {
             known.push(pair);
@@ -148,17 +149,17 @@ fn pairs(parts: &[Part]) -> Vec<(Role, String)> {
 }
 
 /// The role that a word names.
-fn role(word: &str) -> Option<Role> {
+fn role(word: &str) -> Option<AgentRole> {
     let known = &tools().roles;
     match word {
-        _ if known.writer.has(word) => Some(Role::Writer),
-        _ if known.reviewer.has(word) => Some(Role::Reviewer),
-        _ if known.planner.has(word) => Some(Role::Planner),
+        _ if known.writer.has(word) => Some(AgentRole::Writer),
+        _ if known.reviewer.has(word) => Some(AgentRole::Reviewer),
+        _ if known.planner.has(word) => Some(AgentRole::Planner),
         _ => None,
     }
 }
 
-fn parts(tokens: &[Token], more: &[String]) -> Vec<Part> {
+fn parts(tokens: &[Token], more: &[String]) -> Vec<HintPart> {
     let known = tools();
     let lower: Vec<String> = tokens.iter().map(Token::lower).collect();
     let mut found = Vec::new();
@@ -168,17 +169,17 @@ fn parts(tokens: &[Token], more: &[String]) -> Vec<Part> {
         let program = listed.or_else(|| more.iter().find(|name| **name == lower[at]).map(|name| (name, 1)));
         if let Some((name, count)) = program {
             let is_led = is_led(tokens, &lower, at, &found);
-            found.push(Part::Program { name: name.clone(), is_led });
+            found.push(HintPart::Program { name: name.clone(), is_led });
             at += count;
             continue;
         }
         let word = lower[at].as_str();
-        found.extend(role(word).map(Part::Role));
+        found.extend(role(word).map(HintPart::Role));
         if known.negations.has(word) {
-            found.push(Part::Denial);
+            found.push(HintPart::Denial);
         }
         if known.only.has(word) {
-            found.push(Part::Only);
+            found.push(HintPart::Only);
         }
         at += 1;
     }
@@ -186,7 +187,7 @@ fn parts(tokens: &[Token], more: &[String]) -> Vec<Part> {
 }
 
 /// Whether `with`, `by`, `:` or a program that is led itself comes before this program.
-fn is_led(tokens: &[Token], lower: &[String], at: usize, found: &[Part]) -> bool {
+fn is_led(tokens: &[Token], lower: &[String], at: usize, found: &[HintPart]) -> bool {
     let before = (0..at).rev().find(|place| {
         let word = lower[*place].as_str();
         !(tokens[*place].is_quotation_mark()
@@ -195,14 +196,14 @@ fn is_led(tokens: &[Token], lower: &[String], at: usize, found: &[Part]) -> bool
     });
     let Some(place) = before else { return false };
     let word = lower[place].as_str();
-    let follows_led =
-        matches!(found.last(), Some(Part::Program { is_led: true, .. })) && !tools().roles.reviewer.has(word);
+    let follows_led = matches!(found.last(), Some(HintPart::Program { is_led: true, .. }))
+        && !tools().roles.reviewer.has(word);
     let joined =
         at > 0 && (tokens[at - 1].is_mark(',') || ["and", "then", "or"].contains(&lower[at - 1].as_str()));
     let is_label = tokens[place].is_mark(':') || ["is", "are", "be", "="].contains(&word);
     // `reviews: claude, codex`
     (tools().leads.has(word) && !tools().subjects.has(word)
-        || word == "using" && found.iter().any(|part| matches!(part, Part::Role(_))))
+        || word == "using" && found.iter().any(|part| matches!(part, HintPart::Role(_))))
         || is_label
         || (follows_led && joined)
 }
@@ -219,7 +220,7 @@ fn model(tokens: &[Token]) -> Option<(String, usize)> {
 /// The program named last before a place.
 fn parts_before(tokens: &[Token], at: usize, more: &[String]) -> Option<String> {
     let named = parts(&tokens[..at], more).into_iter().filter_map(|part| match part {
-        Part::Program { name, .. } => Some(name),
+        HintPart::Program { name, .. } => Some(name),
         _ => None,
     });
     named.last()

@@ -4,7 +4,7 @@ mod choose;
 mod hints;
 
 pub(crate) use choose::{Contradiction, ToolFacts, choose};
-pub(crate) use hints::{Hint, Role, hints};
+pub(crate) use hints::{AgentRole, Hint, hints, of_sentence};
 
 /// The agent programs that hints may name.
 pub fn known_programs() -> Vec<&'static str> {

@@ -174,12 +174,18 @@ lists! {
         publish: PhraseList,
         names_before: PhraseList,
         names_after: PhraseList,
+        objects: ObjectWords,
+        begins: PhraseList,
         base: PhraseList,
         negations: PhraseList,
         determiners: PhraseList,
         branches: PhraseList,
         commands: PhraseList,
     }
+}
+lists! {
+    /// What the verbs of delivery are about.
+    ObjectWords [push, deploy, publish]
 }
 lists! {
     /// Words about pull requests.

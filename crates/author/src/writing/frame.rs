@@ -3,10 +3,10 @@
 use super::{
     gates::{self, CHECK_TIMEOUT},
     loops::{self, Part},
-    shell,
+    outline, shell,
     step::{Role, StepDraft},
 };
-use crate::brief::{Brief, Check, Effect, EffectKind, Target, TargetKind, TargetSource};
+use crate::brief::{AnsweredBy, Brief, Check, Effect, EffectKind, Target, TargetKind, TargetSource};
 
 /// Reads the spec, if it is the one that the recipe was written from.
 pub(super) fn read_spec(brief: &Brief) -> StepDraft {
@@ -339,11 +339,15 @@ fn effects(brief: &Brief) -> String {
     }
 }
 
+/// Answers that no person has given.
 fn open_items(brief: &Brief) -> String {
-    match brief.notes.assumptions.len() {
-        0 => "none".to_owned(),
-        _ => format!("please confirm: {}", brief.notes.assumptions.join(" ")),
-    }
+    let assumed = brief.clarifications.iter().filter(|one| one.answered_by == AnsweredBy::Generator);
+    let items: Vec<String> = assumed
+        .map(|one| {
+            format!("{} (assumed: {})", outline::one_line(&one.question), outline::one_line(&one.answer))
+        })
+        .collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
 }
 
 /// What a person needs after a failure.

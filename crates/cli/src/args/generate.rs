@@ -9,6 +9,9 @@ use super::options::Format;
 /// Heading of the flags that decide what the spec leaves open.
 const DECISIONS: &str = "Decisions";
 
+/// Heading of the flags that let an agent help.
+const AGENT: &str = "Help of an agent";
+
 /// Generating a recipe.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -60,6 +63,18 @@ pub(crate) struct GenerateArgs {
     /// Open no pull request, whatever the spec says
     #[arg(long, help_heading = DECISIONS)]
     pub(crate) no_pr: bool,
+    /// Run the recipe afterwards, if it is ready
+    #[arg(long)]
+    pub(crate) run: bool,
+    /// Let an agent improve prompts; one call, and only changes that pass the proof
+    #[arg(long, conflicts_with = "author", help_heading = AGENT)]
+    pub(crate) refine: bool,
+    /// Who writes the recipe
+    #[arg(long, value_name = "AUTHOR", help_heading = AGENT)]
+    pub(crate) author: Option<AuthorArg>,
+    /// Agent program for --refine and --author agent
+    #[arg(long, value_name = "PROGRAM", help_heading = AGENT)]
+    pub(crate) agent_binary: Option<String>,
     /// Directory of the project; the current one unless given
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) working_dir: Option<PathBuf>,
@@ -86,4 +101,13 @@ pub(crate) enum DepthArg {
     Light,
     /// Two reviewers
     Full,
+}
+
+/// `--author`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AuthorArg {
+    /// Fixed rules; the same spec gives the same bytes
+    Generator,
+    /// An agent, with the same proof
+    Agent,
 }

@@ -12,7 +12,7 @@ use super::options::{Format, Places, at_least_one};
 Exit code: 0 all cases passed, 1 a case failed or the coverage is too low, 2 a test file or its recipe is invalid,
 3 a file is not found, 4 no case matched.
 
-A recipe that is called `test` is run with `recipe-runner-rs run test`, or by its path.")]
+A recipe that is called `test` is run with `run test`, or by its path.")]
 pub(crate) struct TestArgs {
     /// Test files, or directories to search for `*.test.yaml`; the current directory unless given
     #[arg(value_name = "FILE|DIR")]

@@ -1,8 +1,10 @@
 //! `generate`: a recipe, its tests and a record from a spec in plain words.
 //!
-//! Executes nothing. Overwrites nothing without `--force`, and writes nothing while a question is open.
+//! Executes nothing unless `--run` asks for it. Overwrites nothing without `--force`, and writes nothing while a question is open.
 
+mod agent_call;
 mod files;
+mod improve;
 mod output;
 mod proof;
 mod spec;
@@ -12,12 +14,24 @@ use author::{
     brief::{Depth, Pattern},
     intake::{self, Flags, Intake, Stopped},
     name::is_name,
-    record::{ProofRecord, record},
+    record::record,
 };
 
-use self::{files::Destination, surroundings::Surroundings};
+use clap::Parser as _;
+use serde_json::json;
+
+use self::{
+    files::{Destination, GeneratedFiles},
+    improve::{Authored, Writing},
+    surroundings::SpecSurroundings,
+};
+use super::run;
 use crate::{
-    args::generate::{DepthArg, GenerateArgs, PatternArg},
+    args::{
+        Cli,
+        generate::{DepthArg, GenerateArgs, PatternArg},
+        options::OutputFormat,
+    },
     environment::Environment,
     exit::Exit,
     out::Out,
@@ -39,7 +53,7 @@ pub(crate) fn generate(
     }
     let spec = spec::read(args, environment, &dir)?;
     let destination = Destination::new(args, environment, &dir)?;
-    let surroundings = Surroundings::read(environment, &dir)?;
+    let surroundings = SpecSurroundings::read(environment, &dir)?;
     let flags = flags(args, &destination, &surroundings)?;
     let intake = Intake {
         spec: &spec.text,
@@ -54,7 +68,7 @@ pub(crate) fn generate(
         answers: answers(args)?,
         best_judgement: args.best_judgement,
     };
-    let reading = match intake::read(&intake) {
+    let mut reading = match intake::read(&intake) {
         Ok(reading) => reading,
         Err(Stopped::Questions(questions)) => {
             output::questions(&questions, args, out);
@@ -64,22 +78,43 @@ pub(crate) fn generate(
             return Err(refused(format!("there is no question {number}: the spec has {count}")));
         }
     };
-    let written = author::write(&reading.brief);
-    let files = destination.files(&reading.brief, &written);
-    files.check(args.force)?;
-    let proof = proof::prove(&files, environment)?;
+    let writing = Writing { args, brief: &reading.brief, destination: &destination, environment };
+    let Authored { written, files, proof, author, refined, warning } = writing.write()?;
+    reading.brief.notes.warnings.extend(warning);
     let files = if proof.ready { files } else { files.as_drafts() };
-    let json = record(&reading, &written, &proof);
-    files.write(&json, args.force)?;
+    let mut json = record(&reading, &written, &proof);
+    json["author"] = author.into();
+    if !refined.is_empty() {
+        json["refined"] = json!(refined);
+    }
+    files.write(&json, args)?;
     let missing = surroundings.missing(&reading.brief, environment, &dir);
     let report =
         output::Report { args, reading: &reading, record: &json, files: &files, proof: &proof, missing };
     report.print(out);
-    Ok(exit(&proof))
+    match (proof.ready, args.run) {
+        (true, true) => execute(&files, args, environment, out),
+        (true, false) => Ok(Exit::Success),
+        (false, _) => Ok(Exit::Failed),
+    }
 }
 
-fn exit(proof: &ProofRecord) -> Exit {
-    if proof.ready { Exit::Success } else { Exit::Failed }
+/// Runs the recipe, as its path on the command line would.
+fn execute(
+    files: &GeneratedFiles,
+    args: &GenerateArgs,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
+    let mut line = vec!["recipe-runner-rs".into(), files.folder.join(files.recipe_name()).into_os_string()];
+    if let Some(dir) = &args.working_dir {
+        line.extend(["-C".into(), environment.absolute(dir).into_os_string()]);
+    }
+    if args.format.output_format == OutputFormat::Json {
+        line.extend(["--output-format".into(), "json".into()]);
+    }
+    let parsed = Cli::try_parse_from(line).map_err(|error| refused(error.to_string()))?;
+    run::run(parsed.run, environment, out)
 }
 
 /// A request that cannot be generated from: nothing was written.
@@ -104,7 +139,7 @@ fn answers(args: &GenerateArgs) -> Result<Vec<(usize, String)>, Failure> {
 fn flags(
     args: &GenerateArgs,
     destination: &Destination,
-    surroundings: &Surroundings,
+    surroundings: &SpecSurroundings,
 ) -> Result<Flags, Failure> {
     if let Some(name) = args.name.as_deref().filter(|name| !is_name(name)) {
         return Err(refused(format!("`{name}` cannot be a name: use letters, digits, `-` and `_`")));

@@ -1,5 +1,6 @@
 //! The result of a run, for users and programs.
 
+use engine::EndReason;
 use runtime::report::{RunResult, StepResult};
 
 use crate::{
@@ -80,8 +81,9 @@ pub(crate) fn show(result: &RunResult, view: &ResultView<'_>, out: &mut Out) -> 
             None => show_text(result, view, out),
         },
     }
-    let own = task::of(result).map(|_| ());
-    if let Some(text) = failure(result, &view.failure).filter(|_| own.is_none()) {
+    // the block of a task says why it failed, but not what kept it from starting
+    let is_told = task::of(result).is_some() && result.reason != Some(EndReason::Blocked);
+    if let Some(text) = failure(result, &view.failure).filter(|_| !is_told) {
         out.notice(&format!("\n{text}"));
     }
     result.reason.map_or(Exit::Success, Exit::of)

@@ -30,8 +30,17 @@ fn check_page(path: &str, generated: &str) {
 
 #[test]
 fn the_reference_lists_every_field() {
+    check_page("docs/src/reference/recipe.md", &fields_page(syntax::reference()));
+}
+
+#[test]
+fn the_reference_lists_every_field_of_test_files() {
+    check_page("docs/src/reference/test-files.md", &fields_page(recipe::test_file::reference()));
+}
+
+fn fields_page(shapes: Vec<(&'static str, &'static [syntax::shape::Field])>) -> String {
     let mut page = String::new();
-    for (name, fields) in syntax::reference() {
+    for (name, fields) in shapes {
         page.push_str(&format!("## {}\n\n| field | value | meaning |\n|---|---|---|\n", title(name)));
         for field in fields {
             let required = if field.required { " **Required.**" } else { "" };
@@ -40,13 +49,15 @@ fn the_reference_lists_every_field() {
         }
         page.push('\n');
     }
-    check_page("docs/src/reference/recipe.md", &page);
+    page
 }
 
 fn title(name: &str) -> String {
     match name {
         "recipe" => "Recipe".to_owned(),
         "step" => "Step".to_owned(),
+        "test file" => "Test file".to_owned(),
+        "case" => "Case".to_owned(),
         other => format!("The {other}"),
     }
 }
@@ -57,6 +68,11 @@ fn value_words(schema: &Json) -> String {
         let words: Vec<String> =
             words.iter().filter_map(Json::as_str).map(|word| format!("`{word}`")).collect();
         return words.join(", ");
+    }
+    match schema["$ref"].as_str() {
+        Some("#/$defs/matcher") => return "value or matcher".to_owned(),
+        Some("#/$defs/stub") => return "stub".to_owned(),
+        _ => {}
     }
     if let Some(choices) = schema["anyOf"].as_array() {
         return choices.iter().map(value_words).collect::<Vec<_>>().join(" or ");

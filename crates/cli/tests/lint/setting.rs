@@ -133,7 +133,7 @@ fn without_a_file_the_recipes_of_the_project_are_looked_at() {
 #[test]
 fn a_recipe_called_lint_is_mentioned() {
     let output =
-        env().file("lint.yaml", &recipe("  - id: a\n    command: ./work\n")).run(["lint", "lint.yaml"]);
+        env().file("lint.yaml", recipe("  - id: a\n    command: ./work\n")).run(["lint", "lint.yaml"]);
     assert!(output.stderr.contains("recipe-runner-rs run lint"), "{}", output.all());
 }
 

@@ -3,8 +3,12 @@
 mod development;
 mod failures;
 mod going_on;
+mod issues;
+mod kills;
 mod light;
+mod modes;
 mod places;
 mod publishing;
 mod rules;
+mod workstreams;
 mod world;

@@ -6,7 +6,7 @@ use crate::knowledge::authoring::{AuthoringWords, EditWords};
 
 /// A clause of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Clause {
+pub(super) struct PromptClause {
     /// Its words in lower case, without the words before its verb.
     pub(super) words: Vec<String>,
     /// As written.
@@ -17,7 +17,7 @@ pub(super) struct Clause {
     pub(super) has_choice: bool,
 }
 
-impl Clause {
+impl PromptClause {
     /// Whether its first word is one of these.
     pub(super) fn begins_with(&self, verbs: &[String]) -> bool {
         self.words.first().is_some_and(|first| verbs.contains(first))
@@ -41,7 +41,7 @@ impl Clause {
 }
 
 /// The clauses of a prompt.
-pub(super) fn clauses(text: &str, known: &AuthoringWords) -> Vec<Clause> {
+pub(super) fn clauses(text: &str, known: &AuthoringWords) -> Vec<PromptClause> {
     let mut found = Vec::new();
     for sentence in sentences(text) {
         let all = words(&sentence);
@@ -52,7 +52,7 @@ pub(super) fn clauses(text: &str, known: &AuthoringWords) -> Vec<Clause> {
             let words = after_fillers(words(&part), &known.fillers);
             is_negated |= known.negations.iter().any(|word| has_phrase(&words, word));
             if !words.is_empty() {
-                found.push(Clause { words, text: part, is_negated, has_choice });
+                found.push(PromptClause { words, text: part, is_negated, has_choice });
             }
         }
     }
@@ -138,7 +138,7 @@ mod tests {
 
     fn read(text: &str) -> Vec<String> {
         let knowledge = Knowledge::built_in();
-        let shown = |clause: Clause| {
+        let shown = |clause: PromptClause| {
             let sign = if clause.is_negated { "-" } else { "+" };
             format!("{sign}{}", clause.words.join(" "))
         };

@@ -14,7 +14,7 @@ use recipe::{
 
 use super::{
     LintCode, Report,
-    clauses::Clause,
+    clauses::PromptClause,
     script::{CommandUse, ScriptView},
     view::{StepView, UnitView},
 };
@@ -298,10 +298,11 @@ fn fixed_output(script: &ScriptView) -> Option<String> {
 }
 
 /// The words that a prompt dictates: in quotation marks, or in capital letters.
-fn dictated(clauses: &[Clause], view: &UnitView<'_>) -> Vec<String> {
+fn dictated(clauses: &[PromptClause], view: &UnitView<'_>) -> Vec<String> {
     let words = view.words();
-    let dictates =
-        |clause: &&Clause| !clause.is_negated && !clause.has_choice && clause.starts_with(&words.dictation);
+    let dictates = |clause: &&PromptClause| {
+        !clause.is_negated && !clause.has_choice && clause.starts_with(&words.dictation)
+    };
     clauses.iter().filter(dictates).flat_map(|clause| marked(&clause.text)).collect()
 }
 

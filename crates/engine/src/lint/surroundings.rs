@@ -46,7 +46,7 @@ impl Declared {
         self.names.contains(name)
             || self.prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
             || step.env.iter().any(|(known, _)| known == name)
-            || locals.iter().any(|known| is_local(known))
+            || locals.iter().any(is_local)
             || view.words().variables.iter().any(is_usual)
             || env_name::is_protected(name)
     }

@@ -13,7 +13,7 @@ use recipe::{
 };
 
 use super::{
-    clauses::{Clause, clauses},
+    clauses::{PromptClause, clauses},
     script::ScriptView,
 };
 use crate::knowledge::{Knowledge, authoring::AuthoringWords};
@@ -62,7 +62,7 @@ pub(super) struct StepView<'a> {
     /// The commands under `ensure`, with those that can be parsed.
     pub(super) rules: Vec<RuleView<'a>>,
     /// The clauses of its prompt.
-    pub(super) clauses: Vec<Clause>,
+    pub(super) clauses: Vec<PromptClause>,
     /// Whether it asks an agent to change files.
     pub(super) asks_for_edits: bool,
     /// Whether it judges the work of another step.
@@ -172,7 +172,7 @@ impl<'a> StepView<'a> {
 }
 
 /// Whether a step asks an agent to change files: its prompt says so, or its fields do.
-fn asks_for_edits(step: &Step, clauses: &[Clause], words: &AuthoringWords) -> bool {
+fn asks_for_edits(step: &Step, clauses: &[PromptClause], words: &AuthoringWords) -> bool {
     let StepKind::Agent(agent) = &step.kind else { return false };
     let is_edit = |level: PermissionLevel| level == PermissionLevel::Edit;
     let by_field = !step.produces.is_empty()
@@ -181,7 +181,7 @@ fn asks_for_edits(step: &Step, clauses: &[Clause], words: &AuthoringWords) -> bo
     by_field || clauses.iter().any(|clause| is_edit_clause(clause, words))
 }
 
-fn is_edit_clause(clause: &Clause, words: &AuthoringWords) -> bool {
+fn is_edit_clause(clause: &PromptClause, words: &AuthoringWords) -> bool {
     let edits = &words.edits;
     let may_answer = clause.begins_with(&edits.making_verbs) || clause.begins_with(&["add".to_owned()]);
     if clause.is_negated || (may_answer && clause.has(&edits.answers)) {
@@ -205,7 +205,7 @@ pub(super) fn is_path(word: &str) -> bool {
 }
 
 /// Whether a step judges the work of another one, by its name or by its first verb.
-fn is_review(step: &Step, clauses: &[Clause], words: &AuthoringWords) -> bool {
+fn is_review(step: &Step, clauses: &[PromptClause], words: &AuthoringWords) -> bool {
     let parts: Vec<String> = step.id.split(['-', '_', '.']).map(str::to_lowercase).collect();
     let is_named =
         parts.first().into_iter().chain(parts.last()).any(|part| words.reviews.names.contains(part));

@@ -155,6 +155,16 @@ mod tests {
     }
 
     #[test]
+    fn marks_that_nothing_closes_are_looked_for_once() {
+        for mark in [" «", " „", " `` x", " \"a"] {
+            let text = mark.repeat(200_000);
+            assert!(Prose::new(&text).text.len() >= 200_000 || mark.contains(['`', '"']), "{mark}");
+        }
+        assert_eq!(left("a ``` b ` c `"), "a");
+        assert_eq!(left("«a» « b `c` \"d\" « e"), "« b \u{e000}0\u{e000} « e");
+    }
+
+    #[test]
     fn quotations_are_removed() {
         for (text, expected) in [
             ("the button \"Add a test\" fails", "the button fails"),

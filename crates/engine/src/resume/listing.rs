@@ -241,62 +241,67 @@ impl Work<'_> {
         around: Around,
     ) -> Entry {
         let state = self.request.state;
-        let old = &state.frames[id];
         let status = |index| state.standing(id, index).map_or(StepStatus::Pending, |step| step.status);
-        let tolerates = |index| state.standing(id, index).is_some_and(|step| old.tolerates(index, step));
         let beside = index.and_then(|index| self.beside_cleanup(path, step, status(index)));
         if let Some(entry) = beside.filter(|_| around == Around::Itself) {
             return entry;
         }
-        let is_cut_off = |index| state.is_cut_off(id, index);
-        let is_changed = step.idempotent && self.changed.contains(path);
-        let left_out =
-            |index| state.standing(id, index).is_some_and(|step| step.skipped == Some(SkipReason::Chosen));
-        match index.map(status) {
-            Some(StepStatus::Pending) if around == Around::Redone => {
+        match (index, around) {
+            (Some(index), Around::Redone) if status(index) == StepStatus::Pending => {
                 entry(path, StepPlan::Pending, "it was not reached")
             }
-            _ if around == Around::Redone => {
+            (_, Around::Redone) => {
                 let entry = entry(path, StepPlan::Rerun, "the recipe around it runs again");
                 Entry { with_outer: true, ..entry }
             }
-            Some(status) if around == Around::Kept && !status.is_done() => {
+            (None, _) => entry(path, StepPlan::Pending, "it is new"),
+            (Some(index), Around::Kept) if !status(index).is_done() => {
                 entry(path, StepPlan::Keep, "the recipe around it has its result")
             }
-            None => entry(path, StepPlan::Pending, "it is new"),
-            Some(status) => match (self.reason(path), status) {
-                (Some(reason), _) => entry(path, StepPlan::Rerun, &reason),
-                (None, StepStatus::Completed | StepStatus::Degraded) => {
-                    entry(path, StepPlan::Keep, &self.done(path))
-                }
-                (None, StepStatus::Skipped) if index.is_some_and(left_out) => {
-                    entry(path, StepPlan::Keep, "you chose to skip it")
-                }
-                (None, StepStatus::Skipped) => {
-                    entry(path, StepPlan::Pending, "it was skipped; its condition is checked again")
-                        .only_if(OnlyIf::ConditionHolds)
-                }
-                (None, StepStatus::Failed) if step.continue_on_error && index.is_some_and(tolerates) => {
-                    entry(path, StepPlan::Keep, "it failed, and the recipe tolerates that")
-                }
-                (None, StepStatus::Failed | StepStatus::Running) if is_changed => {
-                    entry(path, StepPlan::Rerun, "its definition changed")
-                }
-                (None, StepStatus::Failed | StepStatus::Running) if state.awaits_proof(path) => {
-                    entry(path, StepPlan::Pending, "its work is done; its rules are checked again")
-                }
-                (None, StepStatus::Failed | StepStatus::Running) if step.looped.is_some() => {
-                    entry(path, StepPlan::Rerun, "its loop is entered again")
-                }
-                (None, StepStatus::Failed) if !step.idempotent && index.is_some_and(is_cut_off) => {
-                    self.cut_off(path)
-                }
-                (None, StepStatus::Failed) => entry(path, StepPlan::Rerun, "it failed"),
-                (None, StepStatus::Running) if !step.idempotent => self.cut_off(path),
-                (None, StepStatus::Running) => entry(path, StepPlan::Rerun, "it was interrupted"),
-                (None, StepStatus::Waiting) => entry(path, StepPlan::Pending, self.question(path)),
-                (None, StepStatus::Pending) => entry(path, StepPlan::Pending, "it was not reached"),
+            (Some(index), _) => match self.reason(path) {
+                Some(reason) => entry(path, StepPlan::Rerun, &reason),
+                None => self.entry_by_status(path, step, (status(index), id, index)),
             },
+        }
+    }
+
+    /// What happens to a step by what has become of it.
+    fn entry_by_status(
+        &self,
+        path: &str,
+        step: &Step,
+        (status, id, index): (StepStatus, FrameId, usize),
+    ) -> Entry {
+        let state = self.request.state;
+        let known = state.standing(id, index);
+        let tolerates = || known.is_some_and(|known| state.frames[id].tolerates(index, known));
+        let is_left_out = || known.is_some_and(|known| known.skipped == Some(SkipReason::Chosen));
+        let is_changed = step.idempotent && self.changed.contains(path);
+        match status {
+            StepStatus::Completed | StepStatus::Degraded => entry(path, StepPlan::Keep, &self.done(path)),
+            StepStatus::Skipped if is_left_out() => entry(path, StepPlan::Keep, "you chose to skip it"),
+            StepStatus::Skipped => {
+                entry(path, StepPlan::Pending, "it was skipped; its condition is checked again")
+                    .only_if(OnlyIf::ConditionHolds)
+            }
+            StepStatus::Failed if step.continue_on_error && tolerates() => {
+                entry(path, StepPlan::Keep, "it failed, and the recipe tolerates that")
+            }
+            StepStatus::Failed | StepStatus::Running if is_changed => {
+                entry(path, StepPlan::Rerun, "its definition changed")
+            }
+            StepStatus::Failed | StepStatus::Running if state.awaits_proof(path) => {
+                entry(path, StepPlan::Pending, "its work is done; its rules are checked again")
+            }
+            StepStatus::Failed | StepStatus::Running if step.looped.is_some() => {
+                entry(path, StepPlan::Rerun, "its loop is entered again")
+            }
+            StepStatus::Failed if !step.idempotent && state.is_cut_off(id, index) => self.cut_off(path),
+            StepStatus::Failed => entry(path, StepPlan::Rerun, "it failed"),
+            StepStatus::Running if !step.idempotent => self.cut_off(path),
+            StepStatus::Running => entry(path, StepPlan::Rerun, "it was interrupted"),
+            StepStatus::Waiting => entry(path, StepPlan::Pending, self.question(path)),
+            StepStatus::Pending => entry(path, StepPlan::Pending, "it was not reached"),
         }
     }
 }

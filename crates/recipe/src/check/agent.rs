@@ -124,6 +124,13 @@ impl Checker<'_> {
         scope: &UnitScope,
     ) -> Option<AgentPrograms> {
         let mut names = Vec::new();
+        if let Some(none) = fields.agent_binary.as_ref().filter(|programs| programs.value.0.is_empty()) {
+            self.diagnostics.push(
+                Diagnostic::new(Code::EmptyField, none.place, "`agent_binary` is empty")
+                    .label("names no program")
+                    .help("write the name of an agent program, or remove `agent_binary`"),
+            );
+        }
         for program in fields.agent_binary.iter().flat_map(|programs| &programs.value.0) {
             match program.value.trim() {
                 "" => self.diagnostics.push(

@@ -7,7 +7,7 @@ use super::{
     shape::{Decode, Spanned, decode_field, shape},
 };
 use crate::{
-    diagnostic::Diagnostic,
+    diagnostic::{Code, Diagnostic},
     yaml::{Node, NodeKind},
 };
 
@@ -33,9 +33,18 @@ pub enum PermissionsSyntax {
 impl Decode for PermissionsSyntax {
     fn decode(node: &Node, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<PermissionsSyntax> {
         match node.kind {
-            NodeKind::Map(_) => PermissionsFieldsSyntax::decode(node, name, diagnostics)
-                .map(Box::new)
-                .map(PermissionsSyntax::Fields),
+            NodeKind::Map(_) => {
+                let known = diagnostics.len();
+                let fields = PermissionsFieldsSyntax::decode(node, name, diagnostics)?;
+                if fields.level.is_none() && diagnostics.len() == known {
+                    diagnostics.push(
+                        Diagnostic::new(Code::MissingField, node.place, "`permissions` has no `level`")
+                            .label("limits nothing")
+                            .help("add `level: read-only`, `level: edit` or `level: full`"),
+                    );
+                }
+                Some(PermissionsSyntax::Fields(Box::new(fields)))
+            }
             _ => PermissionLevel::decode(node, name, diagnostics).map(PermissionsSyntax::Level),
         }
     }

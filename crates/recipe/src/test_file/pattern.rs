@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepPattern {
     text: String,
-    segments: Vec<Segment>,
+    segments: Vec<PatternPart>,
 }
 
 /// How precisely a pattern names a path; the largest wins.
@@ -17,7 +17,7 @@ pub struct Rank {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Segment {
+enum PatternPart {
     /// `**`: any number of segments.
     Any,
     /// One segment, with `*` for any characters in it.
@@ -28,8 +28,8 @@ impl StepPattern {
     /// The pattern of a text.
     pub fn new(text: &str) -> StepPattern {
         let segments = text.split('/').map(|segment| match segment {
-            "**" => Segment::Any,
-            one => Segment::One(one.to_owned()),
+            "**" => PatternPart::Any,
+            one => PatternPart::One(one.to_owned()),
         });
         StepPattern { text: text.to_owned(), segments: segments.collect() }
     }
@@ -58,15 +58,15 @@ impl StepPattern {
 
 /// Whether the segments of a pattern fit those of a path: the row of a table for each segment of the pattern, so that the
 /// time is bounded by the product of the lengths.
-fn segments_match(pattern: &[Segment], path: &[&str]) -> bool {
+fn segments_match(pattern: &[PatternPart], path: &[&str]) -> bool {
     let mut fits = vec![false; path.len() + 1];
     fits[0] = true;
     for segment in pattern {
         let mut next = vec![false; path.len() + 1];
         for at in 0..=path.len() {
             next[at] = match segment {
-                Segment::Any => fits[at] || (at > 0 && next[at - 1]),
-                Segment::One(one) => at > 0 && fits[at - 1] && segment_matches(one, path[at - 1]),
+                PatternPart::Any => fits[at] || (at > 0 && next[at - 1]),
+                PatternPart::One(one) => at > 0 && fits[at - 1] && segment_matches(one, path[at - 1]),
             };
         }
         fits = next;

@@ -279,6 +279,16 @@ fn every_message_has_a_place_and_no_shouting() {
 }
 
 #[test]
+fn d15_permissions_without_a_level_are_not_full_permissions() {
+    for written in ["{}", "{required: false}", "{level: }"] {
+        expect(&with_step(&format!("prompt: x\npermissions: {written}")), &["error missing-field 5:18"]);
+    }
+    expect(&with_step("prompt: x\npermissions: {level: nope}"), &["error unknown-word 5:26"]);
+    expect("name: r\npermissions: {}\nsteps: [{id: a, prompt: x}]\n", &["error missing-field 2:14"]);
+    expect(&with_step("prompt: x\nagent_binary: []"), &["error empty-field 5:19"]);
+}
+
+#[test]
 fn d7_a_mode_that_looks_like_a_permission_is_an_error() {
     for mode in ["plan", "Plan", "PLAN", "read-only", "readonly", "ReadOnly", "read_only", "READ-ONLY"] {
         expect(&with_step(&format!("prompt: x\nmode: {mode}")), &["error unknown-word 5:11"]);

@@ -127,7 +127,8 @@ pub(super) fn listing(dir: &std::path::Path) -> String {
         let mark = if entry.path().is_dir() { "/" } else { "" };
         format!("{}{mark}", entry.file_name().to_string_lossy())
     };
-    let mut names: Vec<String> = entries.map(name).filter(|name| name != ".git/").collect();
+    let mut names: Vec<String> =
+        entries.map(name).filter(|name| ![".git", ".git/"].contains(&name.as_str())).collect();
     names.sort();
     let rest = names.len().saturating_sub(NAMES);
     names.truncate(NAMES);

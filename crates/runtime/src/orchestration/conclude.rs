@@ -172,7 +172,9 @@ impl<'a> Story<'a> {
                 found.push(FailureEntry { recovered: failure.recovered || is_recovered, ..failure });
             }
             let verdict: Option<JudgedRound> = value_in(round.frame, "judge");
-            if let Some(verdict) = verdict.filter(JudgedRound::is_hollow) {
+            let is_new = |entry: &FailureEntry| entry.mode != FailureMode::HollowSuccess;
+            let is_undetected = found.iter().filter(|entry| entry.round == round.number).all(is_new);
+            if let Some(verdict) = verdict.filter(JudgedRound::is_hollow).filter(|_| is_undetected) {
                 found.push(FailureEntry {
                     round: round.number,
                     mode: FailureMode::HollowSuccess,

@@ -9,6 +9,7 @@ use engine::{
     },
     run::frame::FrameId,
 };
+use recipe::value::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -16,6 +17,7 @@ use super::{
     Confidential, FailureReporter, TaskFailure,
     begin::StartFacts,
     caller::{Caller, step_in, value_in},
+    round_evidence::hollow_round,
     rounds::{Executed, RoundView, rounds},
     streams::{PlacedStream, is_done},
     verb::VerbError,
@@ -62,11 +64,13 @@ impl Detected {
 }
 
 /// Looks at every execution of the round that the step belongs to.
-pub(super) fn detect(caller: &Caller) -> Detected {
+pub(super) async fn detect(caller: &Caller) -> Detected {
     let all = rounds(caller.state());
     let Some(round) = all.last() else { return Detected::default() };
     let route: Option<Route> = value_in(caller.state().root(), "route");
     let leaves = leaves(caller, round);
+    let hollow = hollow_round(caller, round).await;
+    let mode_of = |leaf: &LeafFailure| mode_of(leaf, hollow.is_some());
     let mut detected = Detected::default();
     for leaf in &leaves {
         detected.failures.push(FailureEntry {
@@ -79,7 +83,7 @@ pub(super) fn detect(caller: &Caller) -> Detected {
         });
     }
     if leaves.is_empty() {
-        detected.failures.extend(gap(round));
+        detected.failures.extend(hollow.as_ref().map(|why| hollow_entry(round, why)).or_else(|| gap(round)));
     }
     if round.number == 1 && route.as_ref().is_some_and(|route| route.guard != Guard::Allowed) {
         detected.failures.extend(blocked_split(caller));
@@ -100,8 +104,9 @@ pub(super) fn detect(caller: &Caller) -> Detected {
 }
 
 /// The mode of one failed step.
-fn mode_of(leaf: &LeafFailure) -> FailureMode {
-    let facts = RoundFacts { any_step_ran: true, failure: Some(leaf.clone()), ..RoundFacts::default() };
+fn mode_of(leaf: &LeafFailure, hollow: bool) -> FailureMode {
+    let facts =
+        RoundFacts { any_step_ran: true, failure: Some(leaf.clone()), hollow, ..RoundFacts::default() };
     failure_mode(&facts).unwrap_or(FailureMode::RecipeFailure)
 }
 
@@ -160,6 +165,18 @@ fn choose_way(
             stream.again(workflow, &format!("{mode}: {}", detected.quote), caller)
         })
         .collect();
+}
+
+/// A round whose agents could not reach the work, or said nothing.
+fn hollow_entry(round: &RoundView<'_>, why: &str) -> FailureEntry {
+    FailureEntry {
+        round: round.number,
+        mode: FailureMode::HollowSuccess,
+        class: None,
+        step: round.executed().last().map(|executed| executed.path.clone()),
+        quote: why.to_owned(),
+        recovered: false,
+    }
 }
 
 /// A round in which nothing ran and nothing failed.
@@ -274,13 +291,18 @@ pub(super) async fn report(caller: &Caller, host: &Host) -> Result<serde_json::V
         failure_fingerprint(&facts.mode, &facts.recipe, step.as_deref().unwrap_or_default(), &detected.quote);
     let run_id = caller.opened.folder.id();
     let repository = caller.text("file_issues");
+    // the file may be published, so secrets of the environment are hidden too that the recipe does not name
+    let mut mask = caller.opened.mask.clone();
+    for (name, value) in &host.env {
+        mask.learn_value(&name.to_string_lossy(), &Value::from(value.to_string_lossy().into_owned()));
+    }
     let reporter = FailureReporter {
         run_dir: caller.run_dir(),
         run_id: &run_id,
         state_home: &caller.home,
         env: &caller.env,
         shown: Confidential {
-            mask: &caller.opened.mask,
+            mask: &mask,
             home: host.home.as_deref(),
             host_name: rustix::system::uname().nodename().to_str().ok().map(str::to_owned),
         },

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use engine::orchestration::{
-    CheckResult, FailureMode, GoalStatus, Publish, Route, SeenWork, TaskType, WorkEvidence, judge_hollow,
+    CheckResult, GoalStatus, HollowVerdict, Publish, Route, SeenWork, TaskType, WorkEvidence, judge_hollow,
     read_goal_status,
 };
 use serde::{Deserialize, Serialize};
@@ -62,17 +62,8 @@ pub(super) async fn evidence(caller: &Caller) -> RoundEvidence {
     notes.extend(moved(caller, round).await);
     let executed = round.executed();
     let work = work(caller, round, &executed, &done);
-    let answers: Vec<String> = executed.iter().flat_map(|executed| executed.answers(round.state)).collect();
-    let proven = executed
-        .iter()
-        .any(|executed| executed.terminal_state(round.state).is_some_and(|state| state.proves_no_change()));
-    let seen = if work.has_work() || proven { SeenWork::Seen } else { SeenWork::None };
-    let mut hollow = judge_hollow(task_type, seen, &answers.join("\n\n"));
-    // silence is hollow only where an agent was asked
-    if answers.is_empty() && hollow.hollow && detected.mode != Some(FailureMode::HollowSuccess) {
-        hollow.hollow = false;
-        hollow.verdict = GoalStatus::NotAchieved;
-    }
+    let answers = answers(round, &executed);
+    let hollow = hollowness(round, &executed, task_type, &work);
     let ruled = ruled(task_type, &hollow.verdict, &answers, &work, &detected);
     RoundEvidence {
         ask: ruled.is_none(),
@@ -85,6 +76,47 @@ pub(super) async fn evidence(caller: &Caller) -> RoundEvidence {
         work,
         notes,
     }
+}
+
+/// The answers of all agents that executed in a round.
+fn answers(round: &RoundView<'_>, executed: &[Executed<'_>]) -> Vec<String> {
+    executed.iter().flat_map(|executed| executed.answers(round.state)).collect()
+}
+
+/// What the rules say about the answers of a round.
+fn hollowness(
+    round: &RoundView<'_>,
+    executed: &[Executed<'_>],
+    task_type: TaskType,
+    work: &WorkEvidence,
+) -> HollowVerdict {
+    let proven = executed
+        .iter()
+        .any(|executed| executed.terminal_state(round.state).is_some_and(|state| state.proves_no_change()));
+    let seen = if work.has_work() || proven { SeenWork::Seen } else { SeenWork::None };
+    let answers = answers(round, executed);
+    let mut hollow = judge_hollow(task_type, seen, &answers.join("\n\n"));
+    // silence is hollow only where an agent was asked and did not break off
+    let was_silent = || executed.iter().any(|executed| executed.is_silent(round.state));
+    if answers.is_empty() && hollow.hollow && !was_silent() {
+        hollow.hollow = false;
+        hollow.verdict = GoalStatus::NotAchieved;
+    }
+    hollow
+}
+
+/// Why a round is hollow, if it is.
+pub(super) async fn hollow_round(caller: &Caller, round: &RoundView<'_>) -> Option<String> {
+    let route: Option<Route> = value_in(caller.state().root(), "route");
+    let task_type = route.as_ref().map_or(TaskType::Development, |route| route.task_type);
+    let mut done = Vec::new();
+    for stream in round.streams().streams {
+        done.push((stream.name.clone(), watched(caller, &stream.workspace).done().await));
+    }
+    let executed = round.executed();
+    let work = work(caller, round, &executed, &done);
+    let hollow = hollowness(round, &executed, task_type, &work);
+    hollow.hollow.then(|| hollow.reasons.join("; "))
 }
 
 /// The verdict that needs no agent.

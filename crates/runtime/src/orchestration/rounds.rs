@@ -160,6 +160,14 @@ impl Executed<'_> {
         }
     }
 
+    /// Whether an agent in it failed only because it said nothing.
+    pub(super) fn is_silent(&self, state: &RunState) -> bool {
+        let Some((frame, at)) = self.leaf(state) else { return false };
+        let frame = &state.frames[frame];
+        let is_agent = matches!(frame.unit.steps[at].kind, StepKind::Agent(_));
+        is_agent && frame.steps[at].ended.as_deref().is_some_and(|ended| ended.is_silent())
+    }
+
     /// The answers of all agents in it.
     pub(super) fn answers(&self, state: &RunState) -> Vec<String> {
         let mut found = Vec::new();

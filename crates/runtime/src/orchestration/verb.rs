@@ -105,13 +105,10 @@ async fn carry_out(verb: &RunVerb, caller: &Caller, host: &Host) -> Result<VerbR
             Ok(VerbResult { say: Some(streams.line()), ..result(&streams) })
         }
         RunVerb::Listed => Ok(result(&listed::prepare(caller, host).await?)),
-        RunVerb::ReportListed => {
-            let report = listed::report(caller, host).await;
-            Ok(VerbResult { failed: report.failed > 0, ..result(&report) })
-        }
+        RunVerb::ReportListed => Ok(result(&listed::report(caller, host).await)),
         RunVerb::Evidence => Ok(result(&round_evidence::evidence(caller).await)),
         RunVerb::Detect => {
-            let detected = detect::detect(caller);
+            let detected = detect::detect(caller).await;
             rounds(caller.state())
                 .last()
                 .iter()

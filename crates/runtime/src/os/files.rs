@@ -136,7 +136,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Removes a file.
-pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+pub fn remove_file(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 

@@ -138,10 +138,15 @@ impl RunStore {
 
     /// Stores the declared result of a recipe that is complete.
     pub(super) fn store_result(&self, root: &Frame) -> Result<Option<Stored>, FolderError> {
-        if root.unit.output.is_none() || !root.is_complete() {
+        // a recipe whose result is all that it prints may have a report of its own failure
+        let is_told = root.is_complete() || (root.unit.result_only() && root.cleanup.is_some());
+        if root.unit.output.is_none() || !is_told {
             return Ok(None);
         }
         let Some(value) = decide::result(root) else { return Ok(None) };
+        if !root.is_complete() && value.render().trim().is_empty() {
+            return Ok(None);
+        }
         match &self.folder {
             Some(folder) => Ok(Some(values::store(folder.path(), Path::new("."), &value)?)),
             None => Ok(Some(Stored::Inline(value))),

@@ -104,6 +104,12 @@ impl<'a> Gathering<'a> {
         }
     }
 
+    /// The records after this one come from another process.
+    fn process_gone(&mut self) {
+        self.names.clear();
+        self.lost();
+    }
+
     fn take(&mut self, record: &'a Record) {
         match &record.event {
             Event::StepStarted { path, attempt, inputs } => {
@@ -121,13 +127,9 @@ impl<'a> Gathering<'a> {
             Event::RunFinished(finished) if finished.status == RunStatus::Waiting => self.waiting(),
             // the names of later processes are not relative to those of the run
             Event::RepairBegan(_) => self.names.clear(),
-            Event::RunTakenOver { .. } => {
-                self.names.clear();
-                self.lost();
-            }
+            Event::RunTakenOver { .. } => self.process_gone(),
             Event::RunResumed(resumed) => {
-                self.names.clear();
-                self.lost();
+                self.process_gone();
                 self.evidence.resumes.push(Continuation {
                     at: record.at,
                     pid: resumed.pid,

@@ -188,9 +188,7 @@ impl Runs {
             let claimed = self.claim(&workspace, &run, &shown.header.recipe_name, others, &resume.host)?;
             first.extend(claimed.notes.into_iter().chain(hold.session_note()));
             hold = hold.with(claimed.claim);
-            if let Some(log) = &log {
-                reporter.notice(Notice::Log { path: log.path() });
-            }
+            log.iter().for_each(|log| reporter.notice(Notice::Log { path: log.path() }));
         }
         let sources = shown.folder.sources(generation);
         let remembered = Remembered::open(&sources, Some(resume.loader)).map_err(OpenError::from)?;

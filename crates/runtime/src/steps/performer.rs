@@ -146,6 +146,11 @@ impl Performance {
         }
     }
 
+    /// Whether it certainly works, whatever can be seen of it.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Performance::Stub(played) if played.is_busy())
+    }
+
     /// Tells when it has printed something, if the kernel does not tell.
     pub(crate) fn printed(&self) -> Arc<Notify> {
         match self {

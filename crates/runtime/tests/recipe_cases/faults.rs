@@ -47,9 +47,7 @@ fn every_fault_is_what_a_real_program_would_cause() {
         ("lie", "completed", "ok", "", ""),
         ("hang_after_result", "completed", "ok", "", ""),
     ] {
-        let timeout =
-            if fault == "timeout" { plain.replace(", idle_timeout: 600", "") } else { plain.to_owned() };
-        let run = run(&timeout, &format!("  stubs: {{a: {{fault: {fault}}}}}\n"));
+        let run = run(plain, &format!("  stubs: {{a: {{fault: {fault}}}}}\n"));
         assert_eq!(run.errors, [], "{fault}");
         let (result, step) = (ended(&run), step(&run, "a"));
         assert_eq!(step["status"], status, "{fault} {result:#}");

@@ -1,4 +1,5 @@
 //! Test cases of recipes: what stubs, faults and the test clock do to a real run.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world has failed")]
 
 mod faults;
 mod stubs;

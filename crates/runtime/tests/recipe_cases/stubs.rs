@@ -86,6 +86,14 @@ fn a_list_answers_call_by_call_and_then_it_is_used_up() {
     );
     assert!(ended(&good)["duration"].as_f64().unwrap() >= 500.0);
     let bad = run(recipe, "  stubs: {a: [{exit: 1}, {exit: 1}]}\n");
+    let agent = "name: r\nsteps:\n- {id: a, prompt: x, retry: {max_attempts: 3, delay: 5}}\n";
+    let chain = run(agent, "  stubs: {a: [{fault: crash, then: {fault: empty}}, {answer: third}]}\n");
+    assert_eq!(
+        (chain.errors.len(), step(&chain, "a")["output"].as_str()),
+        (0, Some("third")),
+        "{:?}",
+        chain.errors
+    );
     let used_up = CaseError::UsedUp { key: "a".to_owned(), path: "a".to_owned(), entries: 2 };
     assert_eq!(bad.errors, [used_up]);
 }

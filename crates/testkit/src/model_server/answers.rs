@@ -12,12 +12,13 @@ struct Wish {
     stream: bool,
 }
 
-pub(super) fn answer(path: &str, body: &str) -> Reply {
+/// The reply to a request. `marked` is its body, perhaps with more markers.
+pub(super) fn answer(path: &str, body: &str, marked: &str) -> Reply {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    if let Some(status) = wanted_status(body) {
+    if let Some(status) = wanted_status(marked) {
         return Reply::json(status, &failure(path, status));
     }
-    let wish = read_wish(path, query, body);
+    let wish = read_wish(path, query, marked);
     match path {
         p if p.ends_with("/messages") => anthropic(&wish, &model(body)),
         p if p.ends_with("/responses") => responses(&wish, &model(body)),

@@ -132,6 +132,18 @@ impl GeneratedFiles {
         self.texts.first().map(|(name, _)| name.clone()).unwrap_or_default()
     }
 
+    /// The file names of all recipes, the main one first.
+    pub(super) fn recipe_names(&self) -> Vec<String> {
+        let is_recipe = |name: &&String| name.ends_with(".yaml") && !name.ends_with(".test.yaml");
+        self.texts.iter().map(|(name, _)| name).filter(is_recipe).cloned().collect()
+    }
+
+    /// The file name of the tests.
+    pub(super) fn tests_name(&self) -> String {
+        let is_test = |name: &&String| name.ends_with(".test.yaml");
+        self.texts.iter().map(|(name, _)| name).find(is_test).cloned().unwrap_or_default()
+    }
+
     /// Writes copies of the texts into another folder.
     pub(super) fn copy_to(&self, folder: &Path) -> Result<(), Failure> {
         for (name, text) in &self.texts {
@@ -157,27 +169,24 @@ impl GeneratedFiles {
     }
 
     /// Refuses to overwrite.
-    pub(super) fn check(&self, force: bool) -> Result<(), Failure> {
+    pub(super) fn check(&self, args: &GenerateArgs) -> Result<(), Failure> {
         let existing = self.names().find(|name| fs::symlink_metadata(self.folder.join(name)).is_ok());
-        match existing.filter(|_| !force) {
-            None => Ok(()),
-            Some(name) => Err(Failure::new(
-                Exit::Conflict,
-                format!("`{}` exists and is not overwritten", self.shown(name)),
-            )
+        let Some(name) = existing.filter(|_| !args.force) else { return Ok(()) };
+        let spec = quote(args.spec.as_deref().unwrap_or("SPEC.md"));
+        let stem = self.recipe_name().split('.').next().unwrap_or_default().to_owned();
+        let message = format!("`{}` exists and is not overwritten", self.shown(name));
+        Err(Failure::new(Exit::Conflict, message)
             .without_obstacle()
             .fact("stage", "generate")
             .hint("stage: generate. No file was changed.")
-            .hint(format!(
-                "overwrite it with `--force`, or give another name: `{}`",
-                plain(&format!("generate {} --name NAME", quote("SPEC.md")))
-            ))),
-        }
+            .hint(format!("overwrite it: `{}`", plain(&format!("generate {spec} --force"))))
+            .hint(format!("or give another name: `{}`", plain(&format!("generate {spec} --name {stem}-2")))))
     }
 
     /// Writes everything; on a failure removes the files that it made.
-    pub(super) fn write(&self, record: &Json, force: bool) -> Result<(), Failure> {
-        self.check(force)?;
+    pub(super) fn write(&self, record: &Json, args: &GenerateArgs) -> Result<(), Failure> {
+        self.check(args)?;
+        let force = args.force;
         let record_text = serde_json::to_string_pretty(record).unwrap_or_default() + "\n";
         let failed = |path: &Path, error: io::Error| {
             refused(format!("`{}` cannot be written: {error}", path.display()))

@@ -32,10 +32,17 @@ pub(super) struct Report<'a> {
 impl Report<'_> {
     /// Prints it.
     pub(super) fn print(&self, out: &mut Out) {
-        match self.args.format.output_format {
-            OutputFormat::Json => out.json(&self.json()),
-            OutputFormat::Text => out.result(&self.text()),
+        match (self.args.format.output_format, self.runs()) {
+            // the result of the run is the one JSON value
+            (OutputFormat::Json, true) => out.notice(&self.text()),
+            (OutputFormat::Json, false) => out.json(&self.json()),
+            (OutputFormat::Text, _) => out.result(&self.text()),
         }
+    }
+
+    /// Whether the recipe runs after this report.
+    fn runs(&self) -> bool {
+        self.args.run && self.proof.ready
     }
 
     fn status(&self) -> &'static str {
@@ -98,9 +105,12 @@ impl Report<'_> {
             "warnings",
             "proof",
             "author",
+            "refined",
         ];
         for key in shared {
-            json[key] = self.record[key].clone();
+            if let Some(value) = self.record.get(key) {
+                json[key] = value.clone();
+            }
         }
         json
     }
@@ -124,7 +134,8 @@ impl Report<'_> {
     fn text(&self) -> String {
         let brief = &self.reading.brief;
         let verb = if self.proof.ready { "Generated" } else { "Not ready: wrote a draft," };
-        let mut lines = vec![format!("{verb} {}. {NOTHING_RAN}", self.files.recipe()), String::new()];
+        let next = if self.runs() { "It runs now." } else { NOTHING_RAN };
+        let mut lines = vec![format!("{verb} {}. {next}", self.files.recipe()), String::new()];
         let mut row = |name: &str, text: String| lines.push(format!("  {name:<9} {text}"));
         row("id", self.record["id"].as_str().unwrap_or_default().to_owned());
         row("spec", format!("{} (sha256 {})", brief.spec.path, brief.spec.sha256));
@@ -166,7 +177,7 @@ impl Report<'_> {
     fn agents(&self) -> String {
         let tools = &self.reading.brief.tools;
         let reviewers: Vec<&str> = tools.reviewers.iter().map(|choice| choice.program.as_str()).collect();
-        format!("{} writes, {} reviews", tools.writer.program, reviewers.join(" then "))
+        format!("{} writes; reviewed by {}", tools.writer.program, reviewers.join(", then "))
     }
 
     fn skills(&self) -> String {

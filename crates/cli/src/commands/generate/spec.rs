@@ -53,7 +53,8 @@ pub(super) fn read(args: &GenerateArgs, environment: &Environment, dir: &Path) -
     if is_path(given) {
         return file(given, environment, dir);
     }
-    if !given.contains(char::is_whitespace) && environment.absolute(Path::new(given)).is_dir() {
+    let has_blank = given.contains(char::is_whitespace);
+    if !given.is_empty() && !has_blank && environment.absolute(Path::new(given)).is_dir() {
         return Err(refused(format!("`{given}` is a directory, not a spec")));
     }
     made(given.as_bytes(), None, "the spec")

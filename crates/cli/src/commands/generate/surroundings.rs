@@ -28,7 +28,7 @@ const HOME_SKILLS: &str = ".claude/skills";
 const LARGEST_SKILL: u64 = 1 << 20;
 
 /// Everything that was read.
-pub(super) struct Surroundings {
+pub(super) struct SpecSurroundings {
     pub(super) files: ProjectFolder,
     pub(super) git: bool,
     pub(super) skills: Vec<SkillFile>,
@@ -37,9 +37,9 @@ pub(super) struct Surroundings {
     pub(super) programs: Vec<String>,
 }
 
-impl Surroundings {
+impl SpecSurroundings {
     /// Reads what is around the project in `dir`.
-    pub(super) fn read(environment: &Environment, dir: &Path) -> Result<Surroundings, Failure> {
+    pub(super) fn read(environment: &Environment, dir: &Path) -> Result<SpecSurroundings, Failure> {
         let machine = &environment.machine;
         let settings = machine.generate_settings(dir).map_err(|error| refused(error.to_string()))?;
         let custom = machine.described_agents(dir).into_iter().map(|program| program.name);
@@ -52,7 +52,7 @@ impl Surroundings {
                 "`generate` of the configuration: agent program `{unknown}` is not known: use one of {known}"
             )));
         }
-        Ok(Surroundings {
+        Ok(SpecSurroundings {
             files: ProjectFolder(dir.to_owned()),
             git: dir.ancestors().any(|dir| dir.join(".git").exists()),
             skills: skills(dir, machine.home.as_deref()),

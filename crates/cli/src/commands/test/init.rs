@@ -12,7 +12,11 @@ use std::{
 
 use draft::Draft;
 use recipe::test_file::test_file_of;
-use runtime::{machine::discovery::Library, os::shell_word::quote, recipe_tests::CaseError};
+use runtime::{
+    machine::discovery::Library,
+    os::{files, shell_word::quote},
+    recipe_tests::CaseError,
+};
 use serde_json::json;
 
 use super::{
@@ -63,7 +67,7 @@ pub(super) fn init(
     let proof = super::prove(&file, &args.places.recipe_dirs, environment).ok();
     let passed = proof.filter(|proof| !proof.outcomes.iter().any(|outcome| outcome.status.is_bad()));
     let Some(proof) = passed else {
-        let _ = fs::remove_file(&file);
+        let _ = files::remove_file(&file);
         return Err(Failure::new(
             Exit::Failed,
             format!("no case was found that passes each time for `{asked}`"),
@@ -163,7 +167,7 @@ impl<'a> Trial<'a> {
     fn load(&self, draft: &Draft, number: usize) -> Result<LoadedTests, load::Refused> {
         let path: PathBuf = self.folder.path().join(format!("draft-{number}.test.yaml"));
         let text = draft.text("recipe.yaml", "draft.test.yaml");
-        let written = fs::write(&path, text).map_err(|error| {
+        let written = files::overwrite(&path, text.as_bytes()).map_err(|error| {
             load::Refused::Missing(Failure::new(Exit::Broken, format!("a draft cannot be written: {error}")))
         });
         written?;

@@ -27,6 +27,7 @@ use crate::{
     report::{
         diagnostics::{self, Problem},
         failure::Failure,
+        hints::plain,
     },
 };
 
@@ -170,7 +171,7 @@ fn unknown_branches(file: &TestFile, branches: &[Branch]) -> Vec<Diagnostic> {
             }
             None => problem
                 .label("no such branch")
-                .help("`recipe-runner-rs test --coverage` lists the branches that no case reaches"),
+                .help(format!("`{}` lists the branches that no case reaches", plain("test --coverage"))),
         }
     };
     unknown.map(report).collect()

@@ -17,7 +17,6 @@ mod stage;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 use engine::coverage::BranchName;
@@ -25,7 +24,10 @@ use load::{LoadedTests, Refused};
 use outcome::CaseOutcome;
 use perform::{Performing, Selection};
 use report::{Counts, Repeat};
-use runtime::machine::discovery::Library;
+use runtime::{
+    machine::discovery::Library,
+    os::{clock, files},
+};
 use serde_json::{Value as Json, json};
 use snapshots::SnapshotMode;
 use stage::Stage;
@@ -170,7 +172,7 @@ fn run(
     environment: &Environment,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
-    let started = Instant::now();
+    let started = clock::instant();
     let is_text = args.format.output_format == OutputFormat::Text;
     let repeat = Repeat { recipe_dirs: &args.places.recipe_dirs, times: args.repeat.unwrap_or(1) };
     let stage = Stage::open(environment)?;
@@ -219,7 +221,7 @@ fn write_junit(file: &Path, text: &str) -> Result<(), Failure> {
     if let Some(folder) = file.parent() {
         let _ = std::fs::create_dir_all(folder);
     }
-    std::fs::write(file, text).map_err(|error| {
+    files::overwrite(file, text.as_bytes()).map_err(|error| {
         Failure::new(Exit::Broken, format!("`{}` cannot be written: {error}", file.display()))
     })
 }

@@ -8,11 +8,12 @@ use std::{
         mpsc,
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use engine::expectations::{CaseFacts, judge, snapshot};
 use recipe::test_file::TestCase;
+use runtime::os::clock;
 
 use super::{
     load::LoadedTests,
@@ -93,8 +94,8 @@ impl Performing<'_> {
         if case.skip.is_some() {
             return outcome;
         }
-        let started = Instant::now();
-        let mut first: Option<Attempt> = None;
+        let started = clock::instant();
+        let mut first: Option<CaseAttempt> = None;
         for _ in 0..self.times {
             let attempt = self.attempt(file, one.case);
             match &first {
@@ -123,11 +124,11 @@ impl Performing<'_> {
     }
 
     /// Performs a case once, and judges it.
-    fn attempt(&self, file: &LoadedTests, number: usize) -> Attempt {
+    fn attempt(&self, file: &LoadedTests, number: usize) -> CaseAttempt {
         let case = &file.file.cases[number];
         let Performed { facts, errors, covered, breaks, run } =
             self.stage.perform(file, number, self.recipe_dirs);
-        let mut attempt = Attempt { covered, ..Attempt::default() };
+        let mut attempt = CaseAttempt { covered, ..CaseAttempt::default() };
         attempt.failures = errors;
         if !attempt.failures.is_empty() {
             attempt.status = CaseStatus::Error;
@@ -152,7 +153,7 @@ impl Performing<'_> {
         file: &LoadedTests,
         case: &TestCase,
         facts: &CaseFacts,
-        attempt: &mut Attempt,
+        attempt: &mut CaseAttempt,
     ) {
         let Some(place) = case.expect.snapshot.filter(|_| attempt.status != CaseStatus::Error) else {
             return;
@@ -167,7 +168,7 @@ impl Performing<'_> {
 
 /// One performance of a case.
 #[derive(Debug)]
-struct Attempt {
+struct CaseAttempt {
     status: CaseStatus,
     failures: Vec<CaseFailure>,
     covered: Vec<engine::coverage::BranchName>,
@@ -177,9 +178,9 @@ struct Attempt {
     updated: Option<PathBuf>,
 }
 
-impl Default for Attempt {
-    fn default() -> Attempt {
-        Attempt {
+impl Default for CaseAttempt {
+    fn default() -> CaseAttempt {
+        CaseAttempt {
             status: CaseStatus::Passed,
             failures: Vec::new(),
             covered: Vec::new(),
@@ -190,9 +191,9 @@ impl Default for Attempt {
     }
 }
 
-impl Attempt {
+impl CaseAttempt {
     /// How another attempt at the same case differs.
-    fn difference(&self, other: &Attempt) -> Option<String> {
+    fn difference(&self, other: &CaseAttempt) -> Option<String> {
         if self.status != other.status {
             return Some(format!("{} once, {} another time", self.status.as_str(), other.status.as_str()));
         }

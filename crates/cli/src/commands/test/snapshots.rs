@@ -9,7 +9,7 @@ use std::{
 
 use engine::expectations::Unmet;
 use recipe::{digest::sha256, source::Place};
-use runtime::store::line_diff::line_diff;
+use runtime::{os::files, store::line_diff::line_diff};
 
 use super::outcome::CaseFailure;
 use crate::report::hints::plain;
@@ -95,7 +95,7 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(file, text)
+    files::overwrite(file, text.as_bytes())
 }
 
 #[cfg(test)]

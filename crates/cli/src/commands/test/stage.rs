@@ -1,6 +1,10 @@
 //! Performs one case through the runtime, and turns what came of it into facts.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use engine::{
     Event,
@@ -34,7 +38,9 @@ impl Stage {
         let setup = SessionSetup {
             worker: case_worker::command(),
             path: environment.machine.variables.get("PATH").unwrap_or_default().into(),
-            temporary: std::env::temp_dir(),
+            temporary: environment
+                .get("TMPDIR")
+                .map_or_else(|| PathBuf::from("/tmp"), |dir| environment.absolute(Path::new(dir))),
             program: environment.machine.program.clone(),
         };
         let session = CaseSession::start(setup)

@@ -69,7 +69,7 @@ impl Reader {
         if let [(first, _), (second, place), ..] = kinds.as_slice() {
             let message = format!("a stub has `{first}` or `{second}`, not both");
             let problem = Diagnostic::new(Code::Contradiction, *place, message).label("contradicts");
-            self.report(problem.help(format!("remove one of them; the answer to the next call is written under `then:`, or as the next entry of a list")));
+            self.report(problem.help("remove one of them; the answer to the next call is written under `then:`, or as the next entry of a list"));
         }
         for flag in [&syntax.auto, &syntax.real].into_iter().flatten().filter(|flag| !flag.value) {
             let problem = Diagnostic::new(Code::NoEffect, flag.place, "`false` has no effect here");

@@ -322,12 +322,22 @@ async fn read_answer(
             }
         }
     }
+    Ok(judged_answer(task, finished, (answer, code), unasked))
+}
+
+/// The result of an attempt with this answer. `finished` has what is known of it so far.
+fn judged_answer(
+    task: &AgentTask,
+    mut finished: AttemptResult,
+    (answer, code): (AgentText, Option<i32>),
+    unasked: Option<Unasked>,
+) -> AttemptResult {
     if let Some(at) = answer.find('\0') {
         let mut refused =
             AttemptResult::failed("agent", Outcome::Refused(Refusal::Nul(NulPlace::Answer(at))), "");
         refused.ended.note_code(code);
         refused.ended.asked_for_json = finished.ended.asked_for_json;
-        return Ok(refused);
+        return refused;
     }
     finished.ended.cut_bytes = answer.cut;
     finished.notes.extend(answer.cut.map(values::cut_note));
@@ -336,7 +346,7 @@ async fn read_answer(
     if let Some(unasked) = unasked {
         unasked.explain(&mut finished);
     }
-    Ok(finished)
+    finished
 }
 
 /// Asks again in the session of the last answer, so that its work is not paid for twice; in a new one if that is gone.

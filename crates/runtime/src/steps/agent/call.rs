@@ -241,6 +241,7 @@ impl<'a> Session<'a> {
         let task = self.task;
         let deadline = after(self.began, task.request.timeout);
         let printed = self.running.printed();
+        let idle_timeout = task.request.idle_timeout.filter(|_| !self.running.is_busy());
         let process = self.running.process().map(Running::identity);
         let mut activity = Activity::new(process, &task.cwd, &self.stdout, &self.stderr);
         loop {
@@ -256,7 +257,7 @@ impl<'a> Session<'a> {
                 () = sleep_until(deadline) => return End::TimedOut,
                 () = sleep_until(patience) => return End::AfterResult,
                 () = ledger::patience(&task.limits, &task.ledger) => {}
-                idle = activity.idle(task.request.idle_timeout) => return End::Idle(idle),
+                idle = activity.idle(idle_timeout) => return End::Idle(idle),
                 () = watch.wake.notified() => {}
                 () = printed.notified() => {}
                 () = tokio::task::yield_now(), if more => {}

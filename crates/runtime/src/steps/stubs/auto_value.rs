@@ -118,7 +118,9 @@ impl Search<'_> {
         let is_unique = schema.get("uniqueItems") == Some(&Json::Bool(true));
         let mut items: Vec<Json> = Vec::new();
         for at in 0..least {
-            let values = self.values(first.get(at).unwrap_or(&rest), depth + 1);
+            let schema = first.get(at).unwrap_or(&rest);
+            let values =
+                self.values(schema, depth + 1).into_iter().filter(|value| self.allows(schema, value));
             let found = values.into_iter().find(|value| !is_unique || !items.contains(value));
             // numbers are easy to tell apart
             items.push(found.unwrap_or_else(|| Json::from(at)));
@@ -149,9 +151,23 @@ impl Search<'_> {
         let anything = schema.get("additionalProperties").cloned().unwrap_or(Json::Bool(true));
         let value = |name: &String| {
             let schema = known.and_then(|known| known.get(name)).unwrap_or(&anything);
-            self.values(schema, depth + 1).into_iter().next().unwrap_or(Json::Null)
+            let values = self.values(schema, depth + 1);
+            values.into_iter().find(|value| self.allows(schema, value)).unwrap_or(Json::Null)
         };
         Json::Object(names.iter().map(|name| (name.clone(), value(name))).collect())
+    }
+}
+
+impl Search<'_> {
+    /// Whether a part of the schema allows a value. A part that refers to others by place cannot be asked alone.
+    fn allows(&self, schema: &Json, value: &Json) -> bool {
+        let mut schema = schema.clone();
+        for word in ["$defs", "definitions"] {
+            if let (Some(part), Some(shared)) = (schema.as_object_mut(), self.root.get(word)) {
+                part.entry(word).or_insert_with(|| shared.clone());
+            }
+        }
+        jsonschema::validator_for(&schema).map_or(true, |schema| schema.is_valid(value))
     }
 }
 
@@ -236,6 +252,11 @@ mod tests {
                 json!({"n": false}),
             ),
             (json!({"type": "object", "minProperties": 1}), json!({"x0": {}})),
+            (
+                json!({"type": "object", "required": ["n", "l"], "properties": {"n": {"type": "integer", "minimum": 3},
+                    "l": {"type": "array", "minItems": 1, "items": {"type": "number", "exclusiveMinimum": 1}}}}),
+                json!({"n": 3, "l": [1.5]}),
+            ),
             (json!({"type": "string", "pattern": "^A$", "minLength": 1}), json!("A")),
             (json!({"not": {"type": "object"}}), json!([])),
         ] {

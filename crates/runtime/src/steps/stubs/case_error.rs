@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A number of answers.
+fn answers(number: usize) -> String {
+    if number == 1 { "1 answer".to_owned() } else { format!("{number} answers") }
+}
+
 /// Why a test case cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +72,7 @@ pub enum CaseError {
         kind: String,
     },
     /// A list of answers is used up.
-    #[error("the stub `{key}` has {entries} answers, and `{path}` needs one more")]
+    #[error("the stub `{key}` has only {}, and `{path}` needs one more", answers(*entries))]
     UsedUp {
         /// The key of the stub.
         key: String,

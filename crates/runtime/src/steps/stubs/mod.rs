@@ -128,6 +128,7 @@ impl Stubs {
                 patch: found.reply.patch.clone(),
                 exit: Some(said.exit),
                 signal: said.signal.as_deref().and_then(signal_number),
+                is_busy: false,
             })),
             Some((_, ReplyKind::Real)) => self.real(&call.path, "step", command, effect).map(|()| None),
             Some((found, _)) => {
@@ -254,7 +255,15 @@ impl Stubs {
     pub(crate) fn note_used(&self, path: &str) {
         if let Selected::One(stub) = select(&self.setup.stubs, StubCall::Step(path, StepType::Agent)) {
             let path = path.to_owned();
-            self.note(StubCalled { path, attempt: 0, stub: Some(stub), entry: 0, before: 0, prompt: None });
+            self.note(StubCalled {
+                path,
+                attempt: 0,
+                stub: Some(stub),
+                entry: 0,
+                before: 0,
+                is_in_loop: true,
+                prompt: None,
+            });
         }
     }
 
@@ -290,6 +299,7 @@ impl Stubs {
             stub: Some(number),
             entry,
             before,
+            is_in_loop: call.instance.is_some() && !used::names_instance(&stub.key),
             prompt: prompt.map(str::to_owned),
         });
         Ok(Some(Reply { stub, reply }))
@@ -297,7 +307,15 @@ impl Stubs {
 
     fn note_real(&self, call: &StepCall) {
         let (path, attempt) = (call.path.clone(), call.attempt);
-        self.note(StubCalled { path, attempt, stub: None, entry: 0, before: 0, prompt: None });
+        self.note(StubCalled {
+            path,
+            attempt,
+            stub: None,
+            entry: 0,
+            before: 0,
+            is_in_loop: true,
+            prompt: None,
+        });
     }
 
     fn note(&self, call: StubCalled) {

@@ -44,6 +44,8 @@ pub(crate) struct Script {
     pub(crate) exit: Option<i32>,
     /// The signal that ends it.
     pub(crate) signal: Option<i32>,
+    /// Whether it works all the time, and never looks idle.
+    pub(crate) is_busy: bool,
 }
 
 impl Script {
@@ -140,6 +142,11 @@ impl Played {
     /// Tells when it has printed.
     pub(crate) fn printed(&self) -> Arc<Notify> {
         Arc::clone(&self.printed)
+    }
+
+    /// Whether it works all the time.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.script.is_busy
     }
 
     /// Ends it, as SIGTERM ends a program.

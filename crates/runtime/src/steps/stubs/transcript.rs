@@ -46,6 +46,7 @@ pub(super) fn script(path: &str, reply: &StubReply, step: &Step) -> Result<Scrip
         patch: reply.patch.clone(),
         exit,
         signal,
+        is_busy: matches!(reply.kind, ReplyKind::Fault(Fault::Timeout)),
     })
 }
 

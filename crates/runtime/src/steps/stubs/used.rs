@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use recipe::test_file::{Stub, StubKey, StubPlan};
+use recipe::test_file::{Stub, StubKey, StubPlan, StubReply};
 use serde::{Deserialize, Serialize};
 
 use super::{CaseError, StepCall};
@@ -20,6 +20,9 @@ pub struct StubCalled {
     pub(super) entry: usize,
     /// How many calls of the same path the same answer got before.
     pub(super) before: usize,
+    /// Whether a loop decided which of its answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_in_loop: bool,
     /// The prompt that an agent got.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -42,7 +45,9 @@ impl Used {
         let entry = match (&stub.plan, call.instance.filter(|_| !names_instance(&stub.key))) {
             (StubPlan::Every(_), _) => 0,
             (StubPlan::Each(_), Some(instance)) => instance,
-            (StubPlan::Each(_), None) => self.per_call.get(&number).copied().unwrap_or(0),
+            (StubPlan::Each(replies), None) => {
+                return in_turn(replies, self.per_call.get(&number).copied().unwrap_or(0));
+            }
         };
         let before = self.answered.get(&(number, entry, call.path.clone())).copied().unwrap_or(0);
         (entry, before)
@@ -51,15 +56,27 @@ impl Used {
     /// Takes a call in.
     pub(super) fn note(&mut self, stubs: &[Stub], call: StubCalled) {
         if let Some(number) = call.stub.filter(|number| *number < stubs.len()) {
-            let next = self.per_call.entry(number).or_default();
-            *next = (*next).max(call.entry + 1);
+            *self.per_call.entry(number).or_default() += usize::from(!call.is_in_loop);
             *self.answered.entry((number, call.entry, call.path.clone())).or_default() += 1;
         }
         self.calls.push(call);
     }
 }
 
+/// The place of a call in a list: an answer and those that follow from it with `then` are calls of their own.
+fn in_turn(replies: &[StubReply], call: usize) -> (usize, usize) {
+    let mut rest = call;
+    for (entry, reply) in replies.iter().enumerate() {
+        let calls = std::iter::successors(Some(reply), |reply| reply.then.as_deref()).count();
+        match rest.checked_sub(calls) {
+            None => return (entry, rest),
+            Some(left) => rest = left,
+        }
+    }
+    (replies.len(), 0)
+}
+
 /// Whether a key names one instance of a loop.
-fn names_instance(key: &StubKey) -> bool {
+pub(super) fn names_instance(key: &StubKey) -> bool {
     matches!(key, StubKey::Steps(pattern) | StubKey::Recovery(pattern) if pattern.as_str().contains('['))
 }
