@@ -4,6 +4,7 @@
 //! `UPDATE_DOCS=1 cargo test -p recipe-runner-rs --test docs` writes the generated parts again.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot read the pages fails")]
 
+mod claims;
 mod commands;
 mod generated;
 mod links;
