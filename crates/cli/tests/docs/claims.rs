@@ -238,7 +238,7 @@ fn problem((file, function): Proof) -> Option<String> {
     let Ok(text) = fs::read_to_string(&path) else { return Some(format!("{file} does not exist")) };
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let is_named = |line: &&str| line.starts_with(&format!("fn {function}("));
-    let Some(at) = lines.iter().position(|line| is_named(line)) else {
+    let Some(at) = lines.iter().position(is_named) else {
         return Some(format!("{file} has no test `{function}`"));
     };
     let attributes = lines[..at].iter().rev().take_while(|line| line.starts_with('#'));

@@ -335,7 +335,6 @@ impl Story {
             agents: AgentSettings::default(),
             host: self.host(),
             loader: &self.shelf,
-            restore: &|_, _| Vec::new(),
             origin: None,
         };
         let opened = self.runs().open(folder.clone())?;
