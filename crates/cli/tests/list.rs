@@ -103,7 +103,7 @@ fn names_are_found_where_people_put_them() {
     for (line, expected) in [
         ("build", "here\n"),
         ("build -R more", "more\n"),
-        ("test", "test\n"),
+        ("run test", "test\n"),
         ("by-name", "called\n"),
         ("k8s", "recipe\n"),
         ("build -C sub", "here\n"),

@@ -50,10 +50,10 @@ fn a5_every_fault_has_its_class() {
         ("network", 1, "environment.network"),
         ("missing", 5, "environment.missing_binary"),
         ("lie", 1, "verification"),
-        ("garbage", 1, "validation_strategy"),
+        ("garbage", 1, "agent_drift"),
         ("crash", 1, "unknown"),
         ("signal", 1, "unknown"),
-        ("empty", 1, "hollow_success"),
+        ("empty", 1, "unknown"),
         ("hang_after_result", 1, "verification"),
     ];
     for (fault, exit, class) in faults {
