@@ -1,5 +1,5 @@
 //! Questions and their answers, programs and skills: what a brief follows from besides the words of the spec.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot continue panics")]
+#![expect(clippy::panic, reason = "a test that cannot continue panics")]
 
 use author::{
     brief::{AnsweredBy, Check, Depth, EffectKind, Pattern, ToolRule},

@@ -35,12 +35,11 @@ pub(super) fn in_spec(spec: &Spec, question: &Question) -> Option<String> {
     if question.cause != Cause::OpenQuestion {
         return None;
     }
-    if let Some(listed) = question.listed {
-        if let Some(entry) =
+    if let Some(listed) = question.listed
+        && let Some(entry) =
             entries.iter().find(|entry| entry.number == Some(listed) && entry.question.is_none())
-        {
-            return Some(entry.answer.clone());
-        }
+    {
+        return Some(entry.answer.clone());
     }
     let open: Vec<_> = asked.iter().filter(|one| one.answer.is_none()).collect();
     let is_plain = entries.iter().all(|entry| entry.number.is_none() && entry.question.is_none());

@@ -53,7 +53,7 @@ fn from_section(
             let criterion = read(&sentence, command, files);
             let is_lead_in = sentence.tokens.last().is_some_and(|last| last.is_mark(':'));
             let is_empty = !sentence.text.contains(char::is_alphanumeric);
-            if !is_empty && !sentence.is_question() && !(is_lead_in && !criterion.is_checkable()) {
+            if !is_empty && !sentence.is_question() && (!is_lead_in || criterion.is_checkable()) {
                 found.push(criterion);
             }
         }

@@ -38,10 +38,10 @@ fn request(tokens: &[Token]) -> Option<(String, String, usize)> {
         word.chars().all(|c| c.is_ascii_uppercase()) && criteria().http.methods.has(&word.to_lowercase())
     };
     for (at, token) in tokens.iter().enumerate() {
-        if let Some((method, target)) = token.code().and_then(|code| code.split_once(' ')) {
-            if is_method(method) {
-                return Some((method.to_owned(), target.trim().to_owned(), at + 1));
-            }
+        if let Some((method, target)) = token.code().and_then(|code| code.split_once(' '))
+            && is_method(method)
+        {
+            return Some((method.to_owned(), target.trim().to_owned(), at + 1));
         }
         if token.code().is_none() && is_method(&token.text) {
             let target =

@@ -219,11 +219,11 @@ fn model(tokens: &[Token]) -> Option<(String, usize)> {
 
 /// The program named last before a place.
 fn parts_before(tokens: &[Token], at: usize, more: &[String]) -> Option<String> {
-    let named = parts(&tokens[..at], more).into_iter().filter_map(|part| match part {
+    let mut named = parts(&tokens[..at], more).into_iter().filter_map(|part| match part {
         HintPart::Program { name, .. } => Some(name),
         _ => None,
     });
-    named.last()
+    named.next_back()
 }
 
 fn text(tokens: &[Token]) -> String {
