@@ -81,7 +81,7 @@ pub(crate) fn generate(
     let writing = Writing { args, brief: &reading.brief, destination: &destination, environment };
     let Authored { written, files, proof, author, refined, warning } = writing.write()?;
     reading.brief.notes.warnings.extend(warning);
-    let files = if proof.ready { files } else { files.as_drafts() };
+    let files = if proof.ready { files } else { files.into_drafts() };
     let mut json = record(&reading, &written, &proof);
     json["author"] = author.into();
     if !refined.is_empty() {

@@ -160,7 +160,7 @@ impl GeneratedFiles {
     }
 
     /// The same files with `.draft` at the end of their names: they are no recipes and no tests.
-    pub(super) fn as_drafts(mut self) -> GeneratedFiles {
+    pub(super) fn into_drafts(mut self) -> GeneratedFiles {
         for (name, _) in &mut self.texts {
             name.push_str(".draft");
         }
