@@ -3,7 +3,7 @@
 use crate::{
     brief::{CommandCheck, SupportKind},
     project::ProjectFiles,
-    reading::{command_check, http, paths::path, project_check},
+    reading::{command_check, http, literals::literals, paths::path, project_check},
     spec::{Sentence, Token},
     words::criteria,
 };
@@ -118,7 +118,7 @@ fn file_check(tokens: &[Token], files: &dyn ProjectFiles) -> Option<ReadCheck> {
     if !says || (is_program && rest.first().is_some_and(|word| known.prints.has(word))) {
         return None;
     }
-    let texts = command_check::literals(&tokens[after + 1..]);
+    let texts = literals(&tokens[after + 1..]);
     match (texts.is_empty(), is_negated) {
         (true, _) => None,
         (false, true) => Some(ReadCheck::FileLacks { path: file, texts }),

@@ -1,7 +1,7 @@
 //! `GET /health returns 200`, and the command that starts the server.
 
 use crate::{
-    reading::{command_check::literals, criterion::ReadCheck},
+    reading::{criterion::ReadCheck, literals::literals},
     spec::{Sentence, Spec, Token},
     words::criteria,
 };

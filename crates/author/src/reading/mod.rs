@@ -11,6 +11,7 @@ pub(crate) mod delivery;
 pub(crate) mod environment;
 pub(crate) mod http;
 pub(crate) mod items;
+pub(crate) mod literals;
 pub(crate) mod markers;
 pub(crate) mod misplaced;
 pub(crate) mod paths;

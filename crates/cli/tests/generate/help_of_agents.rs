@@ -67,7 +67,7 @@ fn a40_an_agent_that_leaves_out_a_gate_is_asked_once_more_and_then_replaced() {
         .replace("expected=1.4.2\n", "")
         .replace("[ \"$actual\" = \"$expected\" ] || fail \"$expected\"\n", "");
     let effect = plain.replace("  - id: signoff\n", "  - id: extra\n    effects: [push]\n    idempotent: false\n    command: git push\n\n  - id: signoff\n");
-    let placeholder = "name: print-the-version\nsteps:\n  - id: todo\n    command: echo TODO\n".to_owned();
+    let placeholder = "name: print-the-version\nsteps:\n  - id: todo\n    command: echo later\n".to_owned();
     for text in [placeholder, effect, weaker] {
         let before = env.calls();
         answer(&env, &format!("Here it is:\n```yaml\n{text}```\n"));
