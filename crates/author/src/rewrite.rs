@@ -100,7 +100,7 @@ fn weaknesses(knowledge: &Knowledge, old: &Step, new: &Step) -> Vec<String> {
 }
 
 fn cannot_fail(knowledge: &Knowledge, step: &Step) -> bool {
-    let list = command(step).and_then(|script| syntax::parse(script));
+    let list = command(step).and_then(syntax::parse);
     list.is_some_and(|list| repair_review::cannot_fail(knowledge, &list))
 }
 

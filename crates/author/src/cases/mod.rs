@@ -80,7 +80,7 @@ fn frame(ground: &Ground<'_>) -> Vec<Case> {
                 .real(dirty)
                 .exit(1)
                 .steps(&[("preflight".to_owned(), "failed")])
-                .never(&[editor.path.clone()]),
+                .never(std::slice::from_ref(&editor.path)),
         );
     }
     cases

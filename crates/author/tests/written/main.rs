@@ -1,5 +1,6 @@
 //! Recipes that are written from briefs: valid under strict rules, and with the steps that the brief asks for.
 
+mod agents;
 mod briefs;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};

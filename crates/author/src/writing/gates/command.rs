@@ -71,7 +71,7 @@ fn script(brief: &Brief, check: &CommandCheck) -> String {
     for expectation in &check.expectations {
         script.push_str(&test(expectation));
     }
-    if !check.expectations.iter().any(|expectation| ends(expectation)) {
+    if !check.expectations.iter().any(ends) {
         script.push_str("[ \"$status\" -eq 0 ] || fail 'exit code 0'\n");
     }
     script.push_str("printf '%s\\n' \"$actual\"\n");
