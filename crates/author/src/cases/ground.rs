@@ -236,7 +236,7 @@ impl<'a> Ground<'a> {
                     stubs.extend(self.item_stubs(path, edit_step));
                     continue;
                 }
-                Role::Edit(edit_step) => edit(&written(edit_step, &step.id)),
+                Role::Edit(edit_step) => edit(&written(edit_step, path)),
                 Role::Review { .. } => verdict("NO_ISSUES_FOUND"),
                 Role::Track(_) => Yaml::map([("value", Yaml::text("proved and reviewed"))]),
                 Role::Gate(Trial::Person) => continue,
@@ -284,8 +284,8 @@ impl<'a> Ground<'a> {
 }
 
 /// The files of an edit, with a content of its own.
-pub(super) fn written(edit: &Edit, id: &str) -> Vec<(String, String)> {
-    edit.writes.iter().map(|path| (path.clone(), format!("after {id}\n"))).collect()
+pub(super) fn written(edit: &Edit, step: &str) -> Vec<(String, String)> {
+    edit.writes.iter().map(|path| (path.clone(), format!("after {step}\n"))).collect()
 }
 
 pub(super) fn edit_of(step: &StepDraft) -> Option<Edit> {

@@ -176,7 +176,7 @@ fn idle_edits(ground: &Ground<'_>) -> Vec<Case> {
 }
 
 fn written_once(step: &crate::writing::step::Edit, placed: &Placed<'_>) -> Vec<(String, String)> {
-    written(step, &placed.step.id).into_iter().take(1).collect()
+    written(step, &placed.path).into_iter().take(1).collect()
 }
 
 /// A plan without JSON, and a planner that edits.

@@ -41,7 +41,11 @@ fn part<'a>(brief: &'a Brief, tracks: &[Track], track: &'a Track) -> Part<'a> {
     Part {
         brief,
         track: Some(track),
-        targets: track.targets.iter().collect(),
+        // a track that names no files may change those of the whole work
+        targets: match track.targets.is_empty() {
+            true => brief.targets.paths.iter().collect(),
+            false => track.targets.iter().collect(),
+        },
         is_parallel: is_parallel(tracks, track),
     }
 }

@@ -327,6 +327,15 @@ pub(crate) fn all() -> Vec<(&'static str, Brief)> {
                 brief.delivery.effects = vec![effect(EffectKind::Pr, Some("main"), None)];
             }),
         ),
+        (
+            "overlapping-tracks",
+            changed(&|brief| {
+                brief.pattern.name = Pattern::Graph;
+                let mut last = track("c", &["b"], "x");
+                last.targets.clear();
+                brief.tracks = vec![track("a", &[], "src/cli.sh"), track("b", &["a"], "src/cli.sh"), last];
+            }),
+        ),
         ("graph", changed(&|brief| brief.pattern.name = Pattern::Graph)),
         (
             "supervisor",

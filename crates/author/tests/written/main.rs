@@ -1,9 +1,10 @@
 //! Recipes that are written from briefs: valid under strict rules, and with the steps that the brief asks for.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up fails")]
 
+mod agents;
 mod briefs;
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use author::{Written, write};
 use recipe::{
@@ -39,23 +40,10 @@ fn checked(written: &Written) -> Checked {
     check(root, &files, &Given::default())
 }
 
-/// Writes the files, to look at them, if the environment says where.
-fn keep(name: &str, written: &Written, spec: &str) {
-    let Some(folder) = std::env::var_os("WRITE_RECIPES") else { return };
-    let folder = Path::new(&folder).join(name);
-    for file in &written.files {
-        let path = folder.join(&file.path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, &file.text).unwrap();
-    }
-    std::fs::write(folder.join("SPEC.md"), spec).unwrap();
-}
-
 #[test]
 fn every_written_recipe_is_valid_and_has_no_warning() {
     for (name, brief) in briefs::all() {
         let written = write(&brief);
-        keep(name, &written, &brief.spec.text);
         let checked = checked(&written);
         let problems: Vec<String> = checked.diagnostics.iter().map(|one| format!("{one:?}")).collect();
         assert!(
