@@ -64,6 +64,13 @@ pub struct DrivenRun {
     pub previews: HashMap<String, Preview>,
 }
 
+impl From<Driver<'_>> for DrivenRun {
+    fn from(driver: Driver<'_>) -> DrivenRun {
+        let Driver { plan, state, mask, previews, .. } = driver;
+        DrivenRun { plan, state, mask, previews }
+    }
+}
+
 /// Everything that a run needs.
 pub struct Driver<'a> {
     pub(super) spec: RunSpec<'a>,
@@ -136,11 +143,6 @@ impl<'a> Driver<'a> {
         let lived = guardian.while_it(self.live(first)).await;
         guardian.end();
         lived
-    }
-
-    /// The parts that remain when the run is over.
-    pub fn into_parts(self) -> DrivenRun {
-        DrivenRun { plan: self.plan, state: self.state, mask: self.mask, previews: self.previews }
     }
 
     async fn live(&mut self, first: Vec<Event>) -> Result<(), DriveError> {

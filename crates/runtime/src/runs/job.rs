@@ -86,7 +86,7 @@ impl Job<'_> {
                 audits: self.audits,
             });
             driver.run(first).await?;
-            Ok::<_, DriveError>(driver.into_parts())
+            Ok::<_, DriveError>(DrivenRun::from(driver))
         };
         let driven = clock::block_on(work).map_err(RunError::Loop)?.map_err(|error| match &run_dir {
             Some(dir) => RunError::Stopped { run: known.run_id.clone(), dir: dir.clone(), error },
