@@ -89,7 +89,7 @@ pub(crate) enum AmplihackOrchVerb {
     /// Read an answer from stdin, and print a part of it
     Helper(HelperArgs),
     /// Carry out the workstreams of a file at the same time
-    Run(super::orch::RunFileArgs),
+    Run(Box<super::orch::RunFileArgs>),
 }
 
 /// `amplihack orch helper`.

@@ -25,7 +25,7 @@ pub(crate) enum OrchVerb {
     Run(RunVerbArgs),
     /// Carry out the workstreams of a file at the same time, each on a branch of its own
     #[command(name = "run")]
-    RunFile(RunFileArgs),
+    RunFile(Box<RunFileArgs>),
 }
 
 /// Carrying out workstreams of a file.

@@ -88,7 +88,7 @@ fn amplihack(words: Vec<OsString>, environment: &Environment, out: &mut Out) -> 
     match cli.call {
         AmplihackCall::Orch(args) => match args.verb {
             AmplihackOrchVerb::Helper(args) => helper::help(&args.helper, environment, out),
-            AmplihackOrchVerb::Run(args) => run_file::run_file(args, environment, out),
+            AmplihackOrchVerb::Run(args) => run_file::run_file(*args, environment, out),
         },
         AmplihackCall::SessionTree(verb) => session::session(&verb, environment, out),
         AmplihackCall::Hygiene(args) => {

@@ -19,6 +19,6 @@ pub(crate) fn orch(args: OrchArgs, environment: &Environment, out: &mut Out) -> 
         OrchVerb::Filter(filter) => filters::filter(&filter, environment, out),
         OrchVerb::Session(args) => session::session(&args.verb, environment, out),
         OrchVerb::Run(verb) => run_verbs::call(&verb, environment, out),
-        OrchVerb::RunFile(args) => run_file::run_file(args, environment, out),
+        OrchVerb::RunFile(args) => run_file::run_file(*args, environment, out),
     }
 }
