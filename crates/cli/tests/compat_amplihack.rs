@@ -303,7 +303,7 @@ esac"#;
         .file("~/.gitconfig", "[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n")
         .file("other.yaml", ORCHESTRATOR)
         .file("recipes/leaf.yaml", "name: leaf\nsteps: [{id: a, command: 'echo leaf: {{task_description}}'}]\n")
-        .file("recipes/default-workflow.yaml", "name: default-workflow\nsteps: [{id: a, working_dir: '{{repo_path}}', command: 'echo made > made.txt'}]\n");
+        .file("~/.amplihack/amplifier-bundle/recipes/default-workflow.yaml", "name: default-workflow\nsteps: [{id: a, working_dir: '{{repo_path}}', command: 'echo made > made.txt'}]\n");
     let made = env.shell("git init -q repo && cd repo && echo one > file && git add . && git commit -qm one");
     assert_eq!(made.code, 0, "{}", made.all());
     let run = |task: &str| {
