@@ -271,7 +271,6 @@ mod tests {
             json!({"type": "string", "pattern": "^[0-9a-f]{8}-x$"}),
             json!({"type": "integer", "minimum": 3, "maximum": 2}),
             json!({"enum": []}),
-            json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}),
         ] {
             let schema = Value::from_json(&schema.to_string()).unwrap();
             assert!(smallest(&schema).is_err(), "{}: {:?}", schema.to_json(), smallest(&schema));
