@@ -60,7 +60,7 @@ fn a40_a_recipe_of_an_agent_keeps_every_gate_and_adds_no_effect() {
         shortcomings(&Knowledge::default(), &plain, &plan)
     };
     assert_eq!(lacks(text.clone()), Vec::<String>::new());
-    let placeholder = "name: add-a-json-flag\nsteps:\n  - id: todo\n    command: echo TODO\n".to_owned();
+    let placeholder = "name: add-a-json-flag\nsteps:\n  - id: todo\n    command: echo later\n".to_owned();
     assert!(lacks(placeholder).len() > 10);
     let effect = "  - id: extra\n    effects: [push]\n    idempotent: false\n    command: git push\n\n  - id: signoff\n";
     let found = lacks(text.replace("  - id: signoff\n", effect));

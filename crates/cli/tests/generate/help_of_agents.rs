@@ -57,7 +57,7 @@ fn a40_an_agent_that_leaves_out_a_gate_is_asked_once_more_and_then_replaced() {
     let env = repository(VERSION);
     generate(&env, &[]);
     let plain = recipe(&env);
-    let placeholder = "name: print-the-version\nsteps:\n  - id: todo\n    command: echo TODO\n".to_owned();
+    let placeholder = "name: print-the-version\nsteps:\n  - id: todo\n    command: echo later\n".to_owned();
     let before = env.calls();
     answer(&env, &format!("Here it is:\n```yaml\n{placeholder}```\n"));
     let (code, result) = generate(&env, &["--author", "agent"]);
