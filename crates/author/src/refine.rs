@@ -87,7 +87,7 @@ pub fn request(written: &Written) -> String {
     let mut prompt = String::from(
         "These recipes were generated for a workflow engine. Make the prompts for the agents clearer and more precise, where you\n\
          can. You may replace whole `prompt` and `description` values and add rules to `ensure`. Nothing else can change.\n\
-         A prompt must keep every `{{name}}` of the old one, and must keep forbidding commits, pushes and pull requests.\n\
+         A prompt must keep every `{{name}}` and every file of the old one, and must keep forbidding commits, pushes and pull requests.\n\
          Change no file. Answer with JSON alone:\n\
          {\"edits\": [{\"step\": \"implement\", \"field\": \"prompt\", \"value\": \"…\"}]}\n\
          `field` is `prompt`, `description` or `ensure`; the step of a sub-recipe is `track-NAME/STEP`.\n",

@@ -42,7 +42,7 @@ fn a39_only_better_words_that_pass_the_proof_are_used() {
         assert_eq!(result["warnings"][0]["code"], "not-refined", "{text}: {result}");
         assert_eq!(recipe(&env), plain, "{text}");
     }
-    let better = "Implement it with care.\n{{tests_before}}\nDo not commit, push or open pull requests.\n{{spec_text}}\n";
+    let better = "Implement it with care. Only src/cli.sh may change.\n{{tests_before}}\nDo not commit, push or open pull requests.\n{{spec_text}}\n";
     let edits = json!({ "edits": [{ "step": "implement", "field": "prompt", "value": better }] });
     answer(&env, &edits.to_string());
     let (code, result) = generate(&env, &["--refine"]);

@@ -27,10 +27,11 @@ fn a29_a45_a46_a49_a_pipeline_ends_as_its_gates_and_reviews_say() {
     }
     assert_eq!(env.shell("git status --porcelain").stdout.trim(), "M src/cli.sh");
 
+    let earlier = env.calls();
     let fixed = run(&env, RECIPE, "FINDINGS FINDINGS FINDINGS FINDINGS", RIGHT);
     assert_eq!(fixed.code, 0, "{}", fixed.all());
     assert_eq!(order(&env), "claude codex claude codex claude gemini claude gemini claude codex");
-    let prompt = fixed.step("fix-1")["prompt"].as_str().unwrap_or_default().to_owned();
+    let prompt = env.asked(earlier + 3, "prompt");
     assert!(prompt.contains("finding 2") && prompt.contains("write a test"), "{prompt}");
     assert!(prompt.contains("Do not commit, push"), "{prompt}");
 
