@@ -70,7 +70,7 @@ fn private_index(name: &str) -> String {
          index=$(git rev-parse --path-format=absolute --git-path index)\n\
          export GIT_OBJECT_DIRECTORY=$RECIPE_RUNNER_RUN_DIR/objects GIT_INDEX_FILE=$RECIPE_RUNNER_RUN_DIR/{name}.index\n\
          mkdir -p \"$GIT_OBJECT_DIRECTORY\"\n\
-         if [ -e \"$index\" ]; then cp -- \"$index\" \"$GIT_INDEX_FILE\"; fi\n\
+         if [ -e \"$index\" ]; then cp -p -- \"$index\" \"$GIT_INDEX_FILE\"; fi\n\
          git add -A -- ':(top)'\n"
     )
 }
