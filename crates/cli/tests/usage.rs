@@ -36,7 +36,6 @@ fn mistakes_have_their_exit_codes_and_words() {
         .file("also.yaml/x", "")
         .file("bad.yaml", "name: x");
     for (line, code, part) in [
-        ("", 4, "no recipe given"),
         ("--dry-run", 4, "no recipe given"),
         ("validate", 4, "no recipe given"),
         ("explain", 4, "no recipe given"),

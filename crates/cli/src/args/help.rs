@@ -32,6 +32,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The options that are needed most often.
+const OFTEN: &str = "-c, --set KEY=VALUE · --dry-run · -C, --working-dir DIR · -V, --version\n  \
+                     --output-format FORMAT";
+
 /// Printing help.
 #[derive(Debug, Args)]
 pub(crate) struct HelpArgs {
@@ -45,8 +49,7 @@ pub(crate) struct HelpArgs {
 /// The help of the program.
 pub(crate) fn overview(command: &Command) -> StyledStr {
     let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
-    let mut text =
-        format!("{about}\n\n{HEADING}Usage:{HEADING:#} {}\n", plain("[OPTIONS] RECIPE | COMMAND …"));
+    let mut text = format!("{about}\n{HEADING}Usage:{HEADING:#} {}\n", plain("[OPTIONS] RECIPE | COMMAND …"));
     for (title, verbs) in GROUPS {
         text.push_str(&format!("\n{HEADING}{title}:{HEADING:#}\n"));
         for verb in verbs.iter().filter_map(|name| command.find_subcommand(name)) {
@@ -54,7 +57,7 @@ pub(crate) fn overview(command: &Command) -> StyledStr {
             text.push_str(&format!("  {NAME}{:<11}{NAME:#}  {about}\n", verb.get_name()));
         }
     }
-    text.push_str(&format!("\n{HEADING}Options of a run:{HEADING:#} `{}`\n", plain("run --help")));
+    text.push_str(&format!("\n{HEADING}Options:{HEADING:#} {OFTEN}; all: `{}`\n", plain("run --help")));
     StyledStr::from(text)
 }
 

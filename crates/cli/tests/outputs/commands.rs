@@ -13,7 +13,6 @@ fn help() {
             exit code 0
             --- stdout
             Runs recipes: workflows of shell commands, coding agents and sub-recipes
-
             Usage: recipe-runner-rs [OPTIONS] RECIPE | COMMAND …
 
             Recipes:
@@ -51,7 +50,8 @@ fn help() {
               man          Print the manual page, or write those of all commands
               help         Print the help of the program or of a command
 
-            Options of a run: `recipe-runner-rs run --help`
+            Options: -c, --set KEY=VALUE · --dry-run · -C, --working-dir DIR · -V, --version
+              --output-format FORMAT; all: `recipe-runner-rs run --help`
             --- stderr
         "#]],
     );

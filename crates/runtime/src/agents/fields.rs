@@ -142,7 +142,9 @@ mod tests {
         check("agnt: x", Some(typo));
         check(
             "colour: x",
-            Some("unknown field `colour` in the configuration: it has agent, agents, knowledge"),
+            Some(
+                "unknown field `colour` in the configuration: it has agent, agents, knowledge, lint, generate",
+            ),
         );
         let typo = "unknown field `comand` in an agent program: did you mean `command`?";
         check("agents: [{name: a, comand: b}]", Some(typo));
