@@ -30,6 +30,7 @@ pub(super) fn check(shown: &OpenedRun) {
     let mut cleaned: BTreeSet<&str> = BTreeSet::new();
     let mut ended: BTreeSet<&str> = BTreeSet::new();
     let mut stay_failed: BTreeSet<&str> = BTreeSet::new();
+    let mut timed_out: BTreeSet<&str> = BTreeSet::new();
     for record in &shown.records {
         match &record.event {
             Event::RunResumed(resumed) => {
@@ -45,6 +46,15 @@ pub(super) fn check(shown: &OpenedRun) {
                 stay_failed = resumed.failed.iter().map(String::as_str).collect();
             }
             Event::CleanupBegan { path, stopped, .. } => drop(cleaning.insert(path, stopped.is_some())),
+            Event::RecipeStopped { path, .. } => drop(timed_out.insert(path)),
+            // a recipe that timed out and was cut off in its cleanup begins anew, as in a resume
+            Event::RunTakenOver { .. } => {
+                let begins_anew =
+                    |recipe: &str| timed_out.iter().any(|stopped| is_at_or_below(recipe, stopped));
+                cleaning.retain(|recipe, _| !begins_anew(recipe));
+                cleaned.retain(|step| !begins_anew(recipe_of(step)));
+                ended.retain(|step| !begins_anew(recipe_of(step)));
+            }
             // a retry begins the recipe of the step anew
             Event::AttemptFailed { path, .. } => {
                 cleaning.retain(|recipe, _| !is_at_or_below(recipe, path));
