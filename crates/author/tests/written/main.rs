@@ -1,5 +1,4 @@
 //! Recipes that are written from briefs: valid under strict rules, and with the steps that the brief asks for.
-#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up fails")]
 
 mod agents;
 mod briefs;
